@@ -1,0 +1,56 @@
+//! Prints [`crate::layout`] as the Java class the runtime is compiled with.
+
+use std::fmt::Write;
+
+use crate::layout::{self, chunk, header, node};
+
+/// Source of `quipu.runtime.Layout`.
+pub fn source() -> String {
+    let constants: &[(&str, u64, &str)] = &[
+        ("long", header::LIMIT, "HEADER_LIMIT"),
+        ("long", header::USED, "HEADER_USED"),
+        ("long", header::COMMITTED, "HEADER_COMMITTED"),
+        ("long", header::LOCK, "HEADER_LOCK"),
+        ("long", header::NEXT_TREE, "HEADER_NEXT_TREE"),
+        ("long", header::REFUSED, "HEADER_REFUSED"),
+        ("long", layout::CHUNK_ALIGN, "CHUNK_ALIGN"),
+        ("int", layout::CHUNK_NODES.into(), "CHUNK_NODES"),
+        ("long", chunk::KIND, "CHUNK_KIND"),
+        ("long", chunk::TREE, "CHUNK_TREE"),
+        ("long", chunk::SIZE, "CHUNK_SIZE"),
+        ("long", chunk::USED, "CHUNK_USED"),
+        ("long", chunk::HEADER, "CHUNK_HEADER"),
+        ("int", layout::ID_UNIT.trailing_zeros().into(), "ID_SHIFT"),
+        ("long", node::METHOD, "NODE_METHOD"),
+        ("long", node::PARENT, "NODE_PARENT"),
+        ("long", node::CALLS, "NODE_CALLS"),
+        ("long", node::BYTECODES, "NODE_BYTECODES"),
+        ("long", node::STRIDE, "NODE_STRIDE"),
+        ("long", node::SITE, "NODE_SITE"),
+        ("long", node::DEPTH, "NODE_DEPTH"),
+        ("int", node::SLOTS, "NODE_SLOTS"),
+        ("int", node::SLOT, "NODE_SLOT"),
+        ("int", layout::method_word(layout::ROOT_METHOD).into(), "ROOT_WORD"),
+        ("long", layout::node_size(1, 0), "ROOT_SIZE"),
+        ("int", layout::MAX_SLOTS.into(), "MAX_SLOTS"),
+    ];
+    let mut out = String::from(
+        "package quipu.runtime;\n\n/** Where everything is in the arena. Generated from crates/arena/src/layout.rs. */\nfinal class Layout {\n",
+    );
+    for (kind, value, name) in constants {
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "    static final {kind} {name} = {value};");
+    }
+    out.push_str("\n    private Layout() {}\n}\n");
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn constants_match_the_layout() {
+        let source = super::source();
+        assert!(source.contains("static final long NODE_CALLS = 8;"), "{source}");
+        assert!(source.contains("static final int ID_SHIFT = 2;"), "{source}");
+    }
+}

@@ -1,0 +1,402 @@
+//! Reads an arena, running or left behind, from its bytes.
+//!
+//! Nothing here trusts a length or an id: what does not fit is left out and counted in
+//! [`Damage`]. The work is linear in the size of the arena, whatever is in it.
+
+use std::fmt;
+
+use crate::bytes::Bytes;
+use crate::layout::{self, chunk, header, node};
+use crate::record::{RECORD_HEADER, Record};
+
+/// Why bytes are not an arena.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotAnArena {
+    /// The first word is something else.
+    Magic,
+    /// Shorter than a header.
+    Truncated,
+    /// Written by another version of Quipu.
+    Version(u32),
+}
+
+impl fmt::Display for NotAnArena {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotAnArena::Magic => write!(f, "is not a Quipu arena"),
+            NotAnArena::Truncated => write!(f, "is shorter than an arena's header"),
+            NotAnArena::Version(v) => write!(
+                f,
+                "is an arena of format version {v}; this program reads version {}: use the Quipu that made it",
+                layout::VERSION
+            ),
+        }
+    }
+}
+
+impl std::error::Error for NotAnArena {}
+
+/// What could not be used, by cause.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Damage {
+    /// Chunks whose header makes no sense; everything behind one is unreadable.
+    pub chunks: u64,
+    /// Records that could not be decoded.
+    pub records: u64,
+    /// Nodes without a parent, or cut off.
+    pub nodes: u64,
+}
+
+/// The numbers of the header.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Header {
+    /// Process id of the target.
+    pub pid: u32,
+    /// Whether the target ended in an orderly way.
+    pub ended: bool,
+    /// Nanoseconds since 1970.
+    pub created: u64,
+    /// Nanoseconds since 1970, 0 while running.
+    pub ended_at: u64,
+    /// End of the last chunk.
+    pub used: u64,
+    /// The size the arena may grow to.
+    pub limit: u64,
+    /// Calls whose context could not be opened: the arena was full.
+    pub refused: u64,
+    /// Nanoseconds spent in rewriting classes.
+    pub rewrite_nanos: u64,
+    /// Classes and methods rewritten and left alone.
+    pub classes: u64,
+    /// Methods rewritten.
+    pub methods: u64,
+    /// Methods that had to be left as they were.
+    pub methods_left: u64,
+    /// Classes that had to be left as they were.
+    pub classes_left: u64,
+}
+
+/// A context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Node {
+    /// Index in [`Contents::nodes`] of the parent; `None` for the root of a tree.
+    pub parent: Option<u32>,
+    /// Method id; [`layout::ROOT_METHOD`] for roots.
+    pub method: u32,
+    /// The tree it is in.
+    pub tree: u32,
+    /// The parent's slot it was first reached through.
+    pub site: u16,
+    /// Calls.
+    pub calls: u64,
+    /// Bytecodes, as stored.
+    pub bytecodes: u64,
+    /// File offset and number of the block counters behind the slots.
+    pub blocks: (u64, u32),
+}
+
+/// Everything in an arena.
+pub struct Contents<'a> {
+    /// The header's numbers.
+    pub header: Header,
+    /// The log, in order.
+    pub records: Vec<Record<'a>>,
+    /// The nodes of all trees, parents before children.
+    pub nodes: Vec<Node>,
+    /// What could not be used.
+    pub damage: Damage,
+    bytes: Bytes<'a>,
+}
+
+impl<'a> Contents<'a> {
+    /// Reads the whole arena.
+    pub fn read(bytes: &'a [u8]) -> Result<Contents<'a>, NotAnArena> {
+        let bytes = Bytes(bytes);
+        let header = read_header(bytes)?;
+        let mut contents =
+            Contents { header, records: Vec::new(), nodes: Vec::new(), damage: Damage::default(), bytes };
+        let mut method_blocks = BlockCounts::default();
+        let mut node_chunks = Vec::new();
+        let end = contents.header.used.min(bytes.len());
+        let mut at = layout::HEADER_SIZE;
+        while at < end {
+            let Some((kind, tree, size, used)) = read_chunk_header(bytes, at, end) else {
+                contents.damage.chunks += 1;
+                break;
+            };
+            match kind {
+                layout::CHUNK_LOG => contents.read_log(at + chunk::HEADER, at + used, &mut method_blocks),
+                layout::CHUNK_NODES => node_chunks.push((at, at + used, tree)),
+                _ => {}
+            }
+            at += size;
+        }
+        // Nodes come after the whole log: a method's number of block counters must be known.
+        let mut index = NodeIndex::new(end);
+        for (at, end, tree) in node_chunks {
+            contents.read_nodes(at + chunk::HEADER, end, tree, &mut index, &method_blocks);
+        }
+        Ok(contents)
+    }
+
+    /// The counts of a node's blocks, in the order of the method's block table.
+    pub fn block_counts(&self, node: &Node) -> impl Iterator<Item = u64> + '_ {
+        let (at, n) = node.blocks;
+        (0..u64::from(n)).filter_map(move |i| self.bytes.u64(at + 8 * i))
+    }
+
+    fn read_log(&mut self, mut at: u64, end: u64, method_blocks: &mut BlockCounts) {
+        while at + RECORD_HEADER <= end {
+            let (Some(tag), Some(len)) = (self.bytes.u32(at), self.bytes.u32(at + 4)) else { break };
+            let next = at + (RECORD_HEADER + u64::from(len)).next_multiple_of(8);
+            let payload = self.bytes.slice(at + RECORD_HEADER, len.into());
+            let (Some(payload), true) = (payload, next <= end) else {
+                self.damage.records += 1;
+                break;
+            };
+            match Record::decode(tag, payload) {
+                Some(record) => {
+                    if let Record::Method { id, blocks, .. } = record {
+                        method_blocks.set(id, (blocks.len() / 4) as u32);
+                    }
+                    self.records.push(record);
+                }
+                None => self.damage.records += 1,
+            }
+            at = next;
+        }
+    }
+
+    fn read_nodes(&mut self, mut at: u64, end: u64, tree: u32, index: &mut NodeIndex, blocks: &BlockCounts) {
+        while at + node::SLOTS <= end {
+            let Some(stride) = self.bytes.u16(at + node::STRIDE).map(|units| 8 * u64::from(units)) else {
+                break;
+            };
+            if stride < node::SLOTS || at + stride > end {
+                self.damage.nodes += 1;
+                break;
+            }
+            match self.read_node(at, stride, tree, index, blocks) {
+                Some(node) => {
+                    index.set(at, self.nodes.len() as u32);
+                    self.nodes.push(node);
+                }
+                None => self.damage.nodes += 1,
+            }
+            at += stride;
+        }
+        if at < end && at + node::SLOTS > end {
+            self.damage.nodes += 1;
+        }
+    }
+
+    fn read_node(
+        &self,
+        at: u64,
+        stride: u64,
+        tree: u32,
+        index: &NodeIndex,
+        blocks: &BlockCounts,
+    ) -> Option<Node> {
+        let word = self.bytes.u32(at + node::METHOD)?;
+        let parent = self.bytes.u32(at + node::PARENT)?;
+        let method = (word & 1 == 1).then_some(word >> 1)?;
+        let parent = match (method, parent) {
+            (layout::ROOT_METHOD, 0) => None,
+            (layout::ROOT_METHOD, _) => return None,
+            _ => {
+                let parent = index.get(u64::from(parent) * layout::ID_UNIT)?;
+                // A tree is one thread's: a link into another tree is damage.
+                (self.nodes.get(parent as usize)?.tree == tree).then_some(Some(parent))?
+            }
+        };
+        let n = u64::from(blocks.get(method)).min((stride - node::SLOTS) / 8);
+        Some(Node {
+            parent,
+            method,
+            tree,
+            site: self.bytes.u16(at + node::SITE)?,
+            calls: self.bytes.u64(at + node::CALLS)?,
+            bytecodes: self.bytes.u64(at + node::BYTECODES)?,
+            blocks: (at + stride - 8 * n, n as u32),
+        })
+    }
+}
+
+fn read_header(bytes: Bytes<'_>) -> Result<Header, NotAnArena> {
+    let truncated = NotAnArena::Truncated;
+    let magic = bytes.u32(header::MAGIC).ok_or(NotAnArena::Truncated)?;
+    if magic != layout::MAGIC {
+        return Err(NotAnArena::Magic);
+    }
+    let version = bytes.u32(header::VERSION).ok_or(NotAnArena::Truncated)?;
+    if version != layout::VERSION {
+        return Err(NotAnArena::Version(version));
+    }
+    if bytes.len() < layout::HEADER_SIZE {
+        return Err(truncated);
+    }
+    let u64_at = |at| bytes.u64(at).ok_or(NotAnArena::Truncated);
+    let u32_at = |at| bytes.u32(at).ok_or(NotAnArena::Truncated);
+    Ok(Header {
+        pid: u32_at(header::PID)?,
+        ended: u32_at(header::STATE)? == layout::state::ENDED,
+        created: u64_at(header::CREATED)?,
+        ended_at: u64_at(header::ENDED)?,
+        used: u64_at(header::USED)?,
+        limit: u64_at(header::LIMIT)?,
+        refused: u64_at(header::REFUSED)?,
+        rewrite_nanos: u64_at(header::REWRITE_NANOS)?,
+        classes: u64_at(header::CLASSES)?,
+        methods: u64_at(header::METHODS)?,
+        methods_left: u64_at(header::METHODS_LEFT)?,
+        classes_left: u64_at(header::CLASSES_LEFT)?,
+    })
+}
+
+/// Kind, tree, size and used bytes of the chunk at `at`, if they make sense.
+fn read_chunk_header(bytes: Bytes<'_>, at: u64, end: u64) -> Option<(u32, u32, u64, u64)> {
+    let kind = bytes.u32(at + chunk::KIND)?;
+    let tree = bytes.u32(at + chunk::TREE)?;
+    let size = bytes.u64(at + chunk::SIZE)?;
+    let used = bytes.u64(at + chunk::USED)?;
+    let sound = size >= chunk::HEADER
+        && size % layout::CHUNK_ALIGN == 0
+        && at.checked_add(size)? <= end
+        && (chunk::HEADER..=size).contains(&used);
+    sound.then_some((kind, tree, size, used))
+}
+
+/// From a node's offset to its number: a table over the arena in steps of a node's alignment,
+/// because a hash map of ten million nodes is several times slower and larger.
+struct NodeIndex(Vec<u32>);
+
+impl NodeIndex {
+    fn new(end: u64) -> Self {
+        // Sized by bytes that are really there, so it is bounded by half the input's size.
+        NodeIndex(vec![0; usize::try_from(end / 8 + 1).unwrap_or(0)])
+    }
+
+    fn set(&mut self, at: u64, number: u32) {
+        if let Some(entry) = self.0.get_mut((at / 8) as usize) {
+            *entry = number + 1;
+        }
+    }
+
+    fn get(&self, at: u64) -> Option<u32> {
+        let entry = *self.0.get(usize::try_from(at / 8).ok()?)?;
+        at.is_multiple_of(8).then_some(entry)?.checked_sub(1)
+    }
+}
+
+/// Number of block counters by method id.
+#[derive(Default)]
+struct BlockCounts(Vec<u32>);
+
+impl BlockCounts {
+    fn set(&mut self, method: u32, blocks: u32) {
+        if blocks == 0 || method >= layout::MAX_METHODS {
+            return;
+        }
+        let i = method as usize;
+        if self.0.len() <= i {
+            self.0.resize(i + 1, 0);
+        }
+        if let Some(entry) = self.0.get_mut(i) {
+            *entry = blocks;
+        }
+    }
+
+    fn get(&self, method: u32) -> u32 {
+        self.0.get(method as usize).copied().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn put(bytes: &mut [u8], at: u64, value: &[u8]) {
+        bytes[at as usize..at as usize + value.len()].copy_from_slice(value);
+    }
+
+    /// An arena with one log chunk and one tree: root → method 1 → method 2.
+    fn sample() -> Vec<u8> {
+        let mut log = Vec::new();
+        Record::Class { id: 1, loader: 0, name: b"A", source: b"" }.encode(&mut log);
+        Record::Info { key: b"k", value: b"v" }.encode(&mut log);
+        let log_size = (chunk::HEADER + log.len() as u64).next_multiple_of(layout::CHUNK_ALIGN);
+        let nodes_at = layout::HEADER_SIZE + log_size;
+        let size = nodes_at + 256;
+        let mut bytes = vec![0; size as usize];
+        put(&mut bytes, header::MAGIC, &layout::MAGIC.to_ne_bytes());
+        put(&mut bytes, header::VERSION, &layout::VERSION.to_ne_bytes());
+        put(&mut bytes, header::USED, &size.to_ne_bytes());
+        let mut chunk_at = |at: u64, kind: u32, size: u64, used: u64| {
+            put(&mut bytes, at + chunk::KIND, &kind.to_ne_bytes());
+            put(&mut bytes, at + chunk::TREE, &5u32.to_ne_bytes());
+            put(&mut bytes, at + chunk::SIZE, &size.to_ne_bytes());
+            put(&mut bytes, at + chunk::USED, &used.to_ne_bytes());
+        };
+        chunk_at(layout::HEADER_SIZE, layout::CHUNK_LOG, log_size, chunk::HEADER + log.len() as u64);
+        chunk_at(nodes_at, layout::CHUNK_NODES, 256, chunk::HEADER + 40 * 3);
+        put(&mut bytes, layout::HEADER_SIZE + chunk::HEADER, &log);
+        let mut parent = 0u32;
+        for i in 0..3u32 {
+            let at = nodes_at + chunk::HEADER + 40 * u64::from(i);
+            put(&mut bytes, at + node::METHOD, &layout::method_word(i).to_ne_bytes());
+            put(&mut bytes, at + node::PARENT, &parent.to_ne_bytes());
+            put(&mut bytes, at + node::CALLS, &u64::from(i * 10).to_ne_bytes());
+            put(&mut bytes, at + node::STRIDE, &5u16.to_ne_bytes());
+            parent = (at / layout::ID_UNIT) as u32;
+        }
+        bytes
+    }
+
+    #[test]
+    fn a_tree_is_read_with_its_log() {
+        let bytes = sample();
+        let contents = Contents::read(&bytes).unwrap();
+        assert_eq!(contents.damage, Damage::default());
+        assert_eq!(contents.records.len(), 2);
+        let shape: Vec<_> = contents.nodes.iter().map(|n| (n.parent, n.method, n.calls, n.tree)).collect();
+        assert_eq!(shape, [(None, 0, 0, 5), (Some(0), 1, 10, 5), (Some(1), 2, 20, 5)]);
+    }
+
+    #[test]
+    fn other_files_are_refused_by_name() {
+        assert_eq!(Contents::read(b"").err(), Some(NotAnArena::Truncated));
+        assert_eq!(Contents::read(b"ELF and more").err(), Some(NotAnArena::Magic));
+        let mut newer = sample();
+        newer[4] = 9;
+        assert_eq!(Contents::read(&newer).err(), Some(NotAnArena::Version(9)));
+    }
+
+    #[test]
+    fn an_orphan_is_counted_not_attached() {
+        let mut bytes = sample();
+        let at = bytes.len() as u64 - 256 + chunk::HEADER + 80;
+        put(&mut bytes, at + node::PARENT, &12u32.to_ne_bytes());
+        let contents = Contents::read(&bytes).unwrap();
+        assert_eq!((contents.nodes.len(), contents.damage.nodes), (2, 1));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_survived(flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..40), cut in any::<prop::sample::Index>()) {
+            let mut bytes = sample();
+            for (at, value) in flips {
+                let at = at.index(bytes.len() - 8) + 8;
+                bytes[at] = value;
+            }
+            bytes.truncate(cut.index(bytes.len()) + 1);
+            if let Ok(contents) = Contents::read(&bytes) {
+                for (i, node) in contents.nodes.iter().enumerate() {
+                    prop_assert!(node.parent.is_none_or(|p| (p as usize) < i));
+                    let _ = contents.block_counts(node).count();
+                }
+            }
+        }
+    }
+}

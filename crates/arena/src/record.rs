@@ -1,0 +1,264 @@
+//! The log: what the target says about methods, threads and itself, once each, in order.
+//!
+//! A record is `u32` tag, `u32` length of the payload, payload, padding to 8 bytes. Unknown tags
+//! are skipped, so a record can be added without a new format version.
+
+use crate::bytes::Reader;
+
+/// Record tags.
+pub mod tag {
+    /// [`super::Record::Class`]
+    pub const CLASS: u32 = 1;
+    /// [`super::Record::Method`]
+    pub const METHOD: u32 = 2;
+    /// [`super::Record::Group`]
+    pub const GROUP: u32 = 3;
+    /// [`super::Record::Tree`]
+    pub const TREE: u32 = 4;
+    /// [`super::Record::Info`]
+    pub const INFO: u32 = 5;
+    /// [`super::Record::Left`]
+    pub const LEFT: u32 = 6;
+}
+
+/// Bits of [`Record::Method`]'s flags.
+pub mod flag {
+    /// Native or intrinsic: a leaf, nothing below it is counted.
+    pub const OPAQUE: u32 = 1;
+    /// The method runs straight through: its bytecodes are calls times `straight` plus the node's.
+    pub const STRAIGHT: u32 = 2;
+}
+
+/// Size of a record's tag and length.
+pub const RECORD_HEADER: u64 = 8;
+
+/// One entry of the log. Strings are the JVM's modified UTF-8, as found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Record<'a> {
+    /// A class whose methods follow.
+    Class {
+        /// Dense class id.
+        id: u32,
+        /// Which class loader defined it; 0 is the boot loader.
+        loader: u32,
+        /// Internal name, with slashes.
+        name: &'a [u8],
+        /// Source file, empty if unknown.
+        source: &'a [u8],
+    },
+    /// A method.
+    Method {
+        /// Dense method id, above 0.
+        id: u32,
+        /// The class it belongs to.
+        class: u32,
+        /// See [`flag`].
+        flags: u32,
+        /// Bytecodes of one complete run, for straight methods.
+        straight: u32,
+        /// Name.
+        name: &'a [u8],
+        /// Descriptor.
+        descriptor: &'a [u8],
+        /// `u16` pairs (bci, line).
+        lines: &'a [u8],
+        /// `u16` bytecode index of each slot's call site, from slot 1 on; empty if slots are not sites.
+        sites: &'a [u8],
+        /// `u16` pairs (bci, instructions) of each counted block; empty if blocks are not counted.
+        blocks: &'a [u8],
+        /// Opaque methods called once by every call before anything can go wrong: `u32` ids.
+        derived: &'a [u8],
+    },
+    /// Threads that share trees one after the other.
+    Group {
+        /// Dense group id.
+        id: u32,
+        /// 1 for virtual threads.
+        is_virtual: u32,
+        /// How many threads there have been.
+        threads: u64,
+        /// Name of the first thread.
+        first: &'a [u8],
+        /// What the names have in common.
+        pattern: &'a [u8],
+    },
+    /// A tree and the group of threads that uses it.
+    Tree {
+        /// Tree id, as in the chunk headers.
+        id: u32,
+        /// Group id.
+        group: u32,
+    },
+    /// A fact about the target, e.g. its JVM.
+    Info {
+        /// What it is.
+        key: &'a [u8],
+        /// Its value.
+        value: &'a [u8],
+    },
+    /// A method or class that was left as it was.
+    Left {
+        /// Class, or `class.method descriptor`.
+        what: &'a [u8],
+        /// Why.
+        why: &'a [u8],
+    },
+}
+
+/// Offset of the thread count in a group's payload: the one field that changes.
+pub const GROUP_THREADS: u64 = 8;
+
+impl<'a> Record<'a> {
+    /// Reads a payload; `None` for unknown tags and damaged payloads.
+    pub fn decode(tag: u32, payload: &'a [u8]) -> Option<Record<'a>> {
+        let r = &mut Reader::new(payload);
+        Some(match tag {
+            tag::CLASS => {
+                Record::Class { id: r.u32()?, loader: r.u32()?, name: r.string()?, source: r.string()? }
+            }
+            tag::METHOD => Record::Method {
+                id: r.u32()?,
+                class: r.u32()?,
+                flags: r.u32()?,
+                straight: r.u32()?,
+                name: r.string()?,
+                descriptor: r.string()?,
+                lines: r.string()?,
+                sites: r.string()?,
+                blocks: r.string()?,
+                derived: r.string()?,
+            },
+            tag::GROUP => Record::Group {
+                id: r.u32()?,
+                is_virtual: r.u32()?,
+                threads: r.u64()?,
+                first: r.string()?,
+                pattern: r.string()?,
+            },
+            tag::TREE => Record::Tree { id: r.u32()?, group: r.u32()? },
+            tag::INFO => Record::Info { key: r.string()?, value: r.string()? },
+            tag::LEFT => Record::Left { what: r.string()?, why: r.string()? },
+            _ => return None,
+        })
+    }
+
+    /// Appends the record, padded, to `out`.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        let tag = match self {
+            Record::Class { .. } => tag::CLASS,
+            Record::Method { .. } => tag::METHOD,
+            Record::Group { .. } => tag::GROUP,
+            Record::Tree { .. } => tag::TREE,
+            Record::Info { .. } => tag::INFO,
+            Record::Left { .. } => tag::LEFT,
+        };
+        word(out, tag);
+        word(out, 0);
+        match *self {
+            Record::Class { id, loader, name, source } => {
+                word(out, id);
+                word(out, loader);
+                string(out, name);
+                string(out, source);
+            }
+            Record::Method {
+                id,
+                class,
+                flags,
+                straight,
+                name,
+                descriptor,
+                lines,
+                sites,
+                blocks,
+                derived,
+            } => {
+                for n in [id, class, flags, straight] {
+                    word(out, n);
+                }
+                for s in [name, descriptor, lines, sites, blocks, derived] {
+                    string(out, s);
+                }
+            }
+            Record::Group { id, is_virtual, threads, first, pattern } => {
+                word(out, id);
+                word(out, is_virtual);
+                out.extend_from_slice(&threads.to_ne_bytes());
+                string(out, first);
+                string(out, pattern);
+            }
+            Record::Tree { id, group } => {
+                word(out, id);
+                word(out, group);
+            }
+            Record::Info { key, value } => {
+                string(out, key);
+                string(out, value);
+            }
+            Record::Left { what, why } => {
+                string(out, what);
+                string(out, why);
+            }
+        }
+        let payload = (out.len() - start) as u64 - RECORD_HEADER;
+        if let Some(length) = out.get_mut(start + 4..start + 8) {
+            length.copy_from_slice(&(payload as u32).to_ne_bytes());
+        }
+        out.resize(out.len().next_multiple_of(8), 0);
+    }
+}
+
+fn word(out: &mut Vec<u8>, n: u32) {
+    out.extend_from_slice(&n.to_ne_bytes());
+}
+
+fn string(out: &mut Vec<u8>, s: &[u8]) {
+    word(out, s.len() as u32);
+    out.extend_from_slice(s);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_record_comes_back() {
+        let records = [
+            Record::Class { id: 3, loader: 1, name: b"a/B", source: b"" },
+            Record::Method {
+                id: 7,
+                class: 3,
+                flags: flag::OPAQUE,
+                straight: 4,
+                name: b"m",
+                descriptor: b"()V",
+                lines: &[1, 0, 2, 0],
+                sites: b"",
+                blocks: b"",
+                derived: &[9, 0, 0, 0],
+            },
+            Record::Group { id: 1, is_virtual: 1, threads: 5, first: b"w-1", pattern: b"w-#" },
+            Record::Tree { id: 2, group: 1 },
+            Record::Info { key: b"jvm", value: b"x" },
+            Record::Left { what: b"a", why: b"b" },
+        ];
+        for record in records {
+            let mut out = vec![0; 8];
+            record.encode(&mut out);
+            assert_eq!(out.len() % 8, 0);
+            let mut r = Reader::new(&out[8..]);
+            let (tag, len) = (r.u32().unwrap(), r.u32().unwrap());
+            assert_eq!(Record::decode(tag, r.take(len.into()).unwrap()), Some(record));
+        }
+    }
+
+    #[test]
+    fn cut_payloads_are_refused() {
+        let mut out = Vec::new();
+        Record::Info { key: b"key", value: b"value" }.encode(&mut out);
+        for end in 8..out.len() - 4 {
+            assert_eq!(Record::decode(tag::INFO, &out[8..end]), None, "cut at {end}");
+        }
+    }
+}
