@@ -1,0 +1,208 @@
+package quipu.runtime;
+
+import jdk.internal.misc.Unsafe;
+
+/**
+ * Where a thread is in its tree, and the tree's memory.
+ *
+ * <p>A typed object and not raw memory: the JIT keeps {@link #slot} apart from the arena's memory and forwards it
+ * from the caller's store to the callee's load when the call is inlined.
+ *
+ * <p>A cursor outlives its thread: the next thread of the same group goes on with it, so that the number of trees is
+ * that of threads alive at once. Nothing here may call instrumented code.
+ */
+public final class Cursor {
+    private static final Unsafe U = Unsafe.getUnsafe();
+
+    private static final long FIRST_CHUNK = 1 << 10;
+    private static final long LAST_CHUNK = 1 << 20;
+    private static final int FIRST_TABLE = 64;
+
+    /** Roots of a tree, told apart by the node's site field. */
+    private static final int ROOT_CALLS = 0, ROOT_LOADING = 1, ROOT_HIDDEN = 2;
+
+    /** Address of the slot in which the next callee finds its node. */
+    public long slot;
+
+    /** The slot for what loads and links classes: the JIT makes it happen at times of its own choosing. */
+    public final long loading;
+
+    /** The slot for what an opaque method calls. */
+    public final long hidden;
+
+    final int group;
+    Thread owner;
+    /** Next in the bucket of the table of live cursors, or in the pool of its group. */
+    Cursor next;
+
+    private final long start;
+    private final int tree;
+    private long chunk;
+    private long top;
+    private long end;
+    private long chunkSize = FIRST_CHUNK;
+    private long table;
+    private int mask;
+    private int nodes;
+
+    /** The cursor of threads that cannot have one; it leads nowhere. */
+    Cursor(long sink) {
+        group = -1;
+        tree = 0;
+        start = loading = hidden = slot = sink + Layout.NODE_SLOTS;
+    }
+
+    private Cursor(int group, int tree) {
+        this.group = group;
+        this.tree = tree;
+        table = U.allocateMemory(4L * FIRST_TABLE);
+        U.setMemory(table, 4L * FIRST_TABLE, (byte) 0);
+        mask = FIRST_TABLE - 1;
+        boolean room = grow(3 * Layout.ROOT_SIZE);
+        start = room ? root(ROOT_CALLS) : Probe.SINK + Layout.NODE_SLOTS;
+        loading = room ? root(ROOT_LOADING) : start;
+        hidden = room ? root(ROOT_HIDDEN) : start;
+        slot = start;
+    }
+
+    /** A cursor with a new tree. */
+    static Cursor open(int group) {
+        int tree = U.getAndAddInt(null, Probe.BASE + Layout.HEADER_NEXT_TREE, 1);
+        Natives.tree(tree, group);
+        return new Cursor(group, tree);
+    }
+
+    /** Back to the root, for the next thread. */
+    void rewind() {
+        slot = start;
+        owner = null;
+    }
+
+    private long root(int kind) {
+        long node = allocate(Layout.ROOT_WORD, 0, Layout.ROOT_SIZE, 1, kind, 0);
+        return node + Layout.NODE_SLOTS;
+    }
+
+    /**
+     * The child of {@code parent} for a method, opened if this is its first call; 0 if the arena is full.
+     *
+     * @param key what tells children apart besides the method: 0, or the number of the call site
+     */
+    long child(int parent, int word, int key, int site) {
+        int probe = hash(parent, word, key) & mask;
+        for (int id; (id = U.getInt(table + 4L * probe)) != 0; probe = (probe + 1) & mask) {
+            long node = Probe.address(id);
+            if (U.getInt(node + Layout.NODE_METHOD) == word
+                    && U.getInt(node + Layout.NODE_PARENT) == parent
+                    && (!Probe.SITES || U.getChar(node + Layout.NODE_SITE) == site)) {
+                return node;
+            }
+        }
+        return openChild(parent, word, key, site, probe);
+    }
+
+    private long openChild(int parent, int word, int key, int site, int probe) {
+        long sizes = Probe.SIZES + 8L * (word >>> 1);
+        long size = U.getInt(sizes) & 0xFFFFFFFFL;
+        if (size == 0 || (top + size > end && !grow(size))) {
+            return 0;
+        }
+        if (2 * (nodes + 1) > mask) {
+            if (!growTable()) {
+                return 0;
+            }
+            probe = hash(parent, word, key) & mask;
+            while (U.getInt(table + 4L * probe) != 0) {
+                probe = (probe + 1) & mask;
+            }
+        }
+        int depth = U.getInt(Probe.address(parent) + Layout.NODE_DEPTH) + 1;
+        long node = allocate(word, parent, size, U.getInt(sizes + 4), site, depth);
+        U.putInt(table + 4L * probe, Probe.id(node));
+        nodes++;
+        return node;
+    }
+
+    /** Fills in a node at {@link #top}; the caller has made room. Fresh pages are zero. */
+    private long allocate(int word, int parent, long size, int slots, int site, int depth) {
+        long node = top;
+        U.putInt(node + Layout.NODE_METHOD, word);
+        U.putInt(node + Layout.NODE_PARENT, parent);
+        U.putChar(node + Layout.NODE_STRIDE, (char) (size >>> 3));
+        U.putChar(node + Layout.NODE_SITE, (char) site);
+        U.putInt(node + Layout.NODE_DEPTH, depth);
+        int empty = Probe.id(node) | 1;
+        long slot = node + Layout.NODE_SLOTS;
+        for (long last = slot + (long) slots * Layout.NODE_SLOT; slot < last; slot += Layout.NODE_SLOT) {
+            U.putInt(slot, empty);
+        }
+        top = node + size;
+        // A reader that sees the new end must see the node.
+        U.storeFence();
+        U.putLong(chunk + Layout.CHUNK_USED, top - chunk);
+        return node;
+    }
+
+    /** Takes a new chunk with room for a node of this size. */
+    private boolean grow(long size) {
+        long bytes = chunkSize;
+        while (bytes < Layout.CHUNK_HEADER + size) {
+            bytes <<= 1;
+        }
+        long lock = Probe.BASE + Layout.HEADER_LOCK;
+        while (!U.compareAndSetInt(null, lock, 0, 1)) {
+            Thread.onSpinWait();
+        }
+        long at = U.getLong(Probe.BASE + Layout.HEADER_USED);
+        boolean room = at + bytes <= U.getLong(Probe.BASE + Layout.HEADER_COMMITTED) || Natives.commit(at + bytes);
+        if (room) {
+            chunk = Probe.BASE + at;
+            U.putInt(chunk + Layout.CHUNK_KIND, Layout.CHUNK_NODES);
+            U.putInt(chunk + Layout.CHUNK_TREE, tree);
+            U.putLong(chunk + Layout.CHUNK_SIZE, bytes);
+            U.putLong(chunk + Layout.CHUNK_USED, Layout.CHUNK_HEADER);
+            U.storeFence();
+            U.putLong(Probe.BASE + Layout.HEADER_USED, at + bytes);
+            top = chunk + Layout.CHUNK_HEADER;
+            end = chunk + bytes;
+            if (chunkSize < LAST_CHUNK) {
+                chunkSize <<= 1;
+            }
+        }
+        U.putIntVolatile(null, lock, 0);
+        return room;
+    }
+
+    private boolean growTable() {
+        int size = (mask + 1) << 1;
+        long grown;
+        try {
+            grown = U.allocateMemory(4L * size);
+        } catch (OutOfMemoryError full) {
+            return false;
+        }
+        U.setMemory(grown, 4L * size, (byte) 0);
+        for (int i = 0; i <= mask; i++) {
+            int id = U.getInt(table + 4L * i);
+            if (id != 0) {
+                long node = Probe.address(id);
+                int key = Probe.SITES ? U.getChar(node + Layout.NODE_SITE) : 0;
+                int h = hash(U.getInt(node + Layout.NODE_PARENT), U.getInt(node + Layout.NODE_METHOD), key);
+                int probe = h & (size - 1);
+                while (U.getInt(grown + 4L * probe) != 0) {
+                    probe = (probe + 1) & (size - 1);
+                }
+                U.putInt(grown + 4L * probe, id);
+            }
+        }
+        U.freeMemory(table);
+        table = grown;
+        mask = size - 1;
+        return true;
+    }
+
+    private static int hash(int parent, int word, int key) {
+        int h = parent * 0x9E3779B1 + word * 0x85EBCA6B + key * 0xC2B2AE35;
+        return h ^ (h >>> 15);
+    }
+}

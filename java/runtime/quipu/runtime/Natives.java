@@ -1,0 +1,30 @@
+package quipu.runtime;
+
+/** What the agent does for the runtime. No static initialiser, so that it can be bound before anything runs. */
+final class Natives {
+    private Natives() {}
+
+    /** Address of the arena. */
+    static native long base();
+
+    /** Address of a table with two ints for each method id: the size of its nodes and their number of slots. */
+    static native long sizes();
+
+    /** Address of a node for calls whose context cannot be kept; its slots all hold {@code 1}. */
+    static native long sink();
+
+    /** Deepest level of a tree; contexts below it are folded. */
+    static native int maxDepth();
+
+    /** Whether two call sites of one method are two contexts. */
+    static native boolean sites();
+
+    /** Gives the arena pages up to this offset. */
+    static native boolean commit(long end);
+
+    /** The group of threads this one belongs to. */
+    static native int group(Thread thread);
+
+    /** Notes that a tree belongs to a group. */
+    static native void tree(int tree, int group);
+}

@@ -1,0 +1,258 @@
+package quipu.runtime;
+
+import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.DontInline;
+import jdk.internal.vm.annotation.ForceInline;
+
+/**
+ * What rewritten code calls. A caller publishes, in its thread's {@link Cursor}, the address of the slot that belongs
+ * to the call it is about to make; the callee finds its node there, counts, and puts the slot back when it leaves.
+ *
+ * <p>Each frame keeps its node and its slot in local variables, so a frame that is not instrumented (native code, a
+ * lambda form) is simply passed through, and a mistake cannot travel up the stack.
+ *
+ * <p>Nothing here calls instrumented code, allocates on the way that is taken often, or takes a lock there.
+ */
+public final class Probe {
+    private static final Unsafe U = Unsafe.getUnsafe();
+
+    static final long BASE = Natives.base();
+    static final long SIZES = Natives.sizes();
+    static final long SINK = Natives.sink();
+    static final boolean SITES = Natives.sites();
+    private static final int MAX_DEPTH = Natives.maxDepth();
+
+    private static final long TID = U.objectFieldOffset(Thread.class, "tid");
+    /** Bytecodes a loop may keep to itself before it adds them to its node. */
+    private static final int FLUSH = 1 << 20;
+
+    /** Live cursors by thread id: buckets that are chains. A constant array, so that the JIT knows where it is. */
+    private static final Cursor[] TABLE = new Cursor[1 << 16];
+
+    private static final Cursor NOWHERE = new Cursor(SINK);
+    /** Cursors whose thread has ended, by group. */
+    private static Cursor[] pools = new Cursor[64];
+
+    private static final long LOCK = U.allocateMemory(8);
+
+    static {
+        U.putLong(LOCK, 0);
+    }
+
+    private Probe() {}
+
+    /** The current thread's cursor. */
+    @ForceInline
+    public static Cursor cursor() {
+        Thread thread = Thread.currentThread();
+        Cursor cursor = TABLE[(int) U.getLong(thread, TID) & 0xFFFF];
+        return cursor != null && cursor.owner == thread ? cursor : find(thread);
+    }
+
+    /** Enters the method whose caller published {@code slot}; returns its node. */
+    @ForceInline
+    public static long enter(long slot, int word) {
+        long node = address(U.getInt(slot));
+        if (U.getInt(node + Layout.NODE_METHOD) != word) {
+            node = miss(slot, word);
+        }
+        U.putLong(node + Layout.NODE_CALLS, U.getLong(node + Layout.NODE_CALLS) + 1);
+        return node;
+    }
+
+    /** Publishes a slot of the current node. */
+    @ForceInline
+    public static void at(Cursor cursor, long node, int slot) {
+        cursor.slot = node + slot;
+    }
+
+    /** Leaves a method that published slots. */
+    @ForceInline
+    public static void leave(Cursor cursor, long slot, long node, int bytecodes) {
+        cursor.slot = slot;
+        count(node, bytecodes);
+    }
+
+    /** Adds executed bytecodes to a node. */
+    @ForceInline
+    public static void count(long node, int bytecodes) {
+        U.putLong(node + Layout.NODE_BYTECODES, U.getLong(node + Layout.NODE_BYTECODES) + bytecodes);
+    }
+
+    /** Puts the slot back and counts nothing. */
+    @ForceInline
+    public static void restore(Cursor cursor, long slot) {
+        cursor.slot = slot;
+    }
+
+    /** At the head of a loop: keeps the method's own counter far from overflowing. */
+    @ForceInline
+    public static int loop(long node, int bytecodes) {
+        return bytecodes < FLUSH ? bytecodes : flush(node, bytecodes);
+    }
+
+    /** Counts a call of an opaque method, which cannot count itself. */
+    @ForceInline
+    public static void opaque(long node, int slot, int word) {
+        enter(node + slot, word);
+    }
+
+    /** Counts one execution of a block. */
+    @ForceInline
+    public static void block(long node, int offset) {
+        U.putLong(node + offset, U.getLong(node + offset) + 1);
+    }
+
+    @DontInline
+    private static int flush(long node, int bytecodes) {
+        count(node, bytecodes);
+        return 0;
+    }
+
+    @ForceInline
+    static long address(int id) {
+        return BASE + ((id & 0xFFFFFFFFL) << Layout.ID_SHIFT);
+    }
+
+    static int id(long node) {
+        return (int) ((node - BASE) >>> Layout.ID_SHIFT);
+    }
+
+    /** The slot holds another method's node, or none yet. */
+    @DontInline
+    private static long miss(long slot, int word) {
+        int held = U.getInt(slot);
+        int parent = (held & 1) != 0 ? held - 1 : U.getInt(address(held) + Layout.NODE_PARENT);
+        if (parent == 0) {
+            return refuse();
+        }
+        Cursor cursor = cursor();
+        long owner = address(parent);
+        int site = (int) ((slot - owner - Layout.NODE_SLOTS) / Layout.NODE_SLOT);
+        if (U.getInt(owner + Layout.NODE_DEPTH) > MAX_DEPTH) {
+            // Below the deepest level all methods are children of that level's context.
+            parent = U.getInt(owner + Layout.NODE_PARENT);
+            site = 0;
+        }
+        long node = cursor == NOWHERE ? 0 : cursor.child(parent, word, SITES ? site : 0, site);
+        if (node == 0) {
+            return refuse();
+        }
+        U.putInt(slot, id(node));
+        return node;
+    }
+
+    private static long refuse() {
+        U.getAndAddLong(null, BASE + Layout.HEADER_REFUSED, 1);
+        return SINK;
+    }
+
+    @DontInline
+    private static Cursor find(Thread thread) {
+        long tid = U.getLong(thread, TID);
+        if (tid == 0) {
+            // Still being constructed, by native code that attaches itself to the VM.
+            return NOWHERE;
+        }
+        int bucket = (int) tid & 0xFFFF;
+        lock();
+        Cursor before = null;
+        Cursor cursor = TABLE[bucket];
+        while (cursor != null && cursor.owner != thread) {
+            before = cursor;
+            cursor = cursor.next;
+        }
+        if (cursor != null && before != null) {
+            // To the front, where the probe looks.
+            before.next = cursor.next;
+            cursor.next = TABLE[bucket];
+            TABLE[bucket] = cursor;
+        }
+        unlock();
+        return cursor != null ? cursor : begin(thread, bucket);
+    }
+
+    private static Cursor begin(Thread thread, int bucket) {
+        Cursor cursor;
+        try {
+            int group = Natives.group(thread);
+            if (group < 0) {
+                return NOWHERE;
+            }
+            cursor = recycled(group);
+            if (cursor == null) {
+                cursor = Cursor.open(group);
+            }
+        } catch (OutOfMemoryError full) {
+            return NOWHERE;
+        }
+        cursor.owner = thread;
+        lock();
+        cursor.next = TABLE[bucket];
+        TABLE[bucket] = cursor;
+        unlock();
+        return cursor;
+    }
+
+    private static Cursor recycled(int group) {
+        lock();
+        Cursor cursor = group < pools.length ? pools[group] : null;
+        if (cursor != null) {
+            pools[group] = cursor.next;
+        }
+        unlock();
+        return cursor;
+    }
+
+    /** The thread has ended; its tree waits for the next thread of the group. */
+    static void end(Thread thread) {
+        int bucket = (int) U.getLong(thread, TID) & 0xFFFF;
+        lock();
+        Cursor before = null;
+        Cursor cursor = TABLE[bucket];
+        while (cursor != null && cursor.owner != thread) {
+            before = cursor;
+            cursor = cursor.next;
+        }
+        if (cursor != null) {
+            if (before == null) {
+                TABLE[bucket] = cursor.next;
+            } else {
+                before.next = cursor.next;
+            }
+        }
+        unlock();
+        if (cursor == null) {
+            return;
+        }
+        cursor.rewind();
+        Cursor[] larger = null;
+        if (cursor.group >= pools.length) {
+            try {
+                larger = new Cursor[Integer.highestOneBit(cursor.group) << 1];
+            } catch (OutOfMemoryError full) {
+                return;
+            }
+        }
+        lock();
+        if (larger != null && larger.length > pools.length) {
+            for (int i = 0; i < pools.length; i++) {
+                larger[i] = pools[i];
+            }
+            pools = larger;
+        }
+        cursor.next = pools[cursor.group];
+        pools[cursor.group] = cursor;
+        unlock();
+    }
+
+    private static void lock() {
+        while (!U.compareAndSetInt(null, LOCK, 0, 1)) {
+            Thread.onSpinWait();
+        }
+    }
+
+    private static void unlock() {
+        U.putIntVolatile(null, LOCK, 0);
+    }
+}
