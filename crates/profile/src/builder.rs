@@ -8,6 +8,9 @@ use crate::{
 };
 use rustc_hash::FxHashMap;
 
+/// Name, group, kind and labels.
+type ThreadKey = (StrId, StrId, u8, Vec<(StrId, StrId)>);
+
 /// Collects methods, threads, nodes and counts, and [finishes](Builder::finish) them into a [`Profile`].
 ///
 /// Ids handed out here are the builder's own; the finished profile numbers everything anew. Nodes that turn out to
@@ -23,7 +26,7 @@ pub struct Builder {
     pub(crate) methods: Vec<Method>,
     method_index: FxHashMap<(StrId, StrId, StrId, StrId), MethodId>,
     pub(crate) threads: Vec<Thread>,
-    thread_index: FxHashMap<(StrId, StrId, u8, Vec<(StrId, StrId)>), ThreadId>,
+    thread_index: FxHashMap<ThreadKey, ThreadId>,
     pub(crate) parent: Vec<NodeId>,
     pub(crate) method: Vec<MethodId>,
     pub(crate) site: Vec<i32>,

@@ -29,6 +29,7 @@
 
 mod builder;
 mod canon;
+mod file;
 mod meta;
 mod method;
 mod metric;
@@ -39,6 +40,7 @@ mod timeline;
 mod tree;
 
 pub use builder::Builder;
+pub use file::{Contents, FORMAT_VERSION, FileError, ReadError};
 pub use meta::{Host, Jvm, Meta, Run, Target};
 pub use method::{Block, Line, Method, MethodFlags, MethodId, MethodSpec, NO_METHOD};
 pub use metric::{Aggregation, Metric, MetricId, MetricKind, MetricSpec, Unit};
