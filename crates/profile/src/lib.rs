@@ -27,24 +27,48 @@
 //! The crate does no printing and knows nothing of JVMs, arenas or other tools' formats.
 #![forbid(unsafe_code)]
 
+mod align;
 mod builder;
+mod butterfly;
 mod canon;
+mod diff;
+mod edges;
 mod file;
+mod flat;
+mod frames;
+mod invert;
+mod merge;
 mod meta;
 mod method;
 mod metric;
+mod names;
+mod nearest;
+mod overlap;
 mod profile;
+mod select;
+mod significance;
 mod strings;
 mod thread;
 mod timeline;
+mod transform;
 mod tree;
 
+pub use align::{Aligned, Matching, NoSuchMetric};
 pub use builder::Builder;
+pub use butterfly::{Butterfly, Neighbour};
+pub use diff::{Change, ContextRow, Diff, DiffRow, Moved, diff};
+pub use edges::{CallGraph, Edge};
 pub use file::{Contents, FORMAT_VERSION, FileError, ReadError};
+pub use flat::{By, Keys, Totals};
+pub use merge::MergeError;
 pub use meta::{Host, Jvm, Meta, Run, Target};
 pub use method::{Block, Line, Method, MethodFlags, MethodId, MethodSpec, NO_METHOD};
 pub use metric::{Aggregation, Metric, MetricId, MetricKind, MetricSpec, Unit};
+pub use names::{Names, class_origin, method_origin, package_of, simple_name, thread_pattern};
+pub use nearest::nearest;
+pub use overlap::{On, overlap, overlap_of, overlap_percent};
 pub use profile::Profile;
+pub use significance::{SIGMAS, Significance, significance};
 pub use strings::{StrId, Strings};
 pub use thread::{NO_THREAD, Thread, ThreadId, ThreadKind, ThreadSpec};
 pub use timeline::{Event, Sample};

@@ -1,0 +1,54 @@
+//! Whether a difference between two measurements is more than chance.
+
+use crate::{MetricKind, MetricSpec};
+
+/// From how many standard deviations on a difference counts. 3 sigma is one false alarm in 370 comparisons.
+pub const SIGMAS: f64 = 3.0;
+
+/// How far apart two values are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Significance {
+    /// Standard deviations between them, signed like the difference; infinite between exact values that differ.
+    pub sigmas: f64,
+    /// True when the difference is not chance.
+    pub significant: bool,
+}
+
+/// Compares the value `a` of one profile with `b` of another.
+///
+/// Exact counts differ or they do not. A sampled value is a number of samples times the period; samples come like a
+/// Poisson process, whose variance is its mean, so the difference has the variance `a·periodA + b·periodB`.
+pub fn significance(specs: &[MetricSpec; 2], a: u64, b: u64) -> Significance {
+    let period = |spec: &MetricSpec| match spec.kind {
+        MetricKind::Exact => 0.0,
+        MetricKind::Sampled { period } => period.max(1) as f64,
+    };
+    let difference = b as f64 - a as f64;
+    let variance = a as f64 * period(&specs[0]) + b as f64 * period(&specs[1]);
+    let sigmas = match (a == b, variance > 0.0) {
+        (true, _) => 0.0,
+        (false, true) => difference / variance.sqrt(),
+        (false, false) => difference.signum() * f64::INFINITY,
+    };
+    Significance { sigmas, significant: sigmas.abs() >= SIGMAS }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Unit;
+
+    #[test]
+    fn samples_have_an_error_and_counts_have_none() {
+        let exact = [MetricSpec::bytecodes(), MetricSpec::bytecodes()];
+        assert!(significance(&exact, 1_000_000, 1_000_001).significant);
+        assert!(!significance(&exact, 5, 5).significant);
+        let ms = || MetricSpec::sampled("time", Unit::Nanoseconds, 1_000_000);
+        let sampled = [ms(), ms()];
+        // 100 against 120 samples: 20 / √220 = 1.35 sigmas. 100 against 160: 60 / √260 = 3.72.
+        let at = |a: u64, b: u64| significance(&sampled, a * 1_000_000, b * 1_000_000);
+        assert!((at(100, 120).sigmas - 1.348).abs() < 0.001 && !at(100, 120).significant);
+        assert!((at(100, 160).sigmas - 3.721).abs() < 0.001 && at(100, 160).significant);
+        assert!(at(160, 100).sigmas < -3.7);
+    }
+}
