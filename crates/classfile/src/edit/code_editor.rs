@@ -1,0 +1,338 @@
+//! Editing one method's code.
+
+use super::emit;
+use super::frame_table;
+use super::layout::{EdgeInsertion, EdgeKey, Insertion, Rank, Span};
+use super::{ClassEditor, PoolEditor, Snippet, Splice, this};
+use crate::blocks::{BlockAnalysis, Blocks};
+use crate::class::{Attribute, Method};
+use crate::code::Code;
+use crate::error::EditError;
+use crate::frames::{self, VType};
+use crate::instruction::Instruction;
+use crate::scan::FALLS_IN;
+
+/// Type of a new local variable, as the verifier sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VerificationType {
+    /// `boolean` to `int`.
+    Int,
+    /// `float`.
+    Float,
+    /// `long`; two slots.
+    Long,
+    /// `double`; two slots.
+    Double,
+    /// A reference; pool index of its class.
+    Object(u16),
+}
+
+/// A way from one instruction to another that is not the fall-through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edge {
+    /// The branch, `goto` or `jsr` at this position, taken.
+    Branch(u32),
+    /// A case of the switch at this position, counted from 0.
+    Case(u32, u32),
+    /// The default of the switch at this position.
+    Default(u32),
+}
+
+/// What a finished edit did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edited {
+    /// Code length before.
+    pub old_size: u32,
+    /// Code length after.
+    pub new_size: u32,
+}
+
+/// A handler for everything thrown in the method and not caught by it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CatchAll {
+    pub(crate) snippet: Span,
+    growth: u32,
+    /// New positions of the copy for initialised and of the one for uninitialised `this`.
+    handlers: [Option<u32>; 2],
+}
+
+impl CatchAll {
+    /// Handlers to write.
+    pub(crate) fn copies(&self) -> usize {
+        self.handlers.iter().flatten().count()
+    }
+
+    /// Position of the handler for a kind of region.
+    pub(crate) fn position(&self, uninitialized: bool) -> u32 {
+        self.handlers.get(usize::from(uninitialized)).copied().flatten().unwrap_or(0)
+    }
+
+    /// Positions in code order, and whether `this` is uninitialised there.
+    pub(crate) fn positions(&self) -> impl Iterator<Item = (u32, bool)> + '_ {
+        self.handlers.iter().zip([false, true]).filter_map(|(p, uninitialized)| Some(((*p)?, uninitialized)))
+    }
+}
+
+/// Collects insertions into a method and writes it when finished. Positions are always those of the old code.
+#[derive(Debug)]
+pub struct CodeEditor<'e, 'c, 'a> {
+    pub(crate) class: &'e mut ClassEditor<'c, 'a>,
+    pub(crate) method: Method<'c, 'a>,
+    pub(crate) attribute: Attribute<'a>,
+    pub(crate) code: Code<'a>,
+    entry_growth: u32,
+    growth: u32,
+    catch_all: Option<CatchAll>,
+    limit: u32,
+}
+
+impl<'e, 'c, 'a> CodeEditor<'e, 'c, 'a> {
+    pub(crate) fn open(
+        class: &'e mut ClassEditor<'c, 'a>,
+        method: Method<'c, 'a>,
+        attribute: Attribute<'a>,
+    ) -> Result<Self, EditError> {
+        let code = Code::parse(attribute.data, attribute.offset + 6)?;
+        class.scratch.scan.run(&code)?;
+        class.scratch.layout.clear();
+        class.scratch.new_locals.clear();
+        let (entry_growth, growth, catch_all, limit) = (0, 0, None, u32::MAX);
+        Ok(CodeEditor { class, method, attribute, code, entry_growth, growth, catch_all, limit })
+    }
+
+    /// The method as it was.
+    pub fn method(&self) -> Method<'c, 'a> {
+        self.method
+    }
+
+    /// Its code as it was.
+    pub fn code(&self) -> &Code<'a> {
+        &self.code
+    }
+
+    /// The growing constant pool.
+    pub fn pool(&mut self) -> &mut PoolEditor<'c, 'a> {
+        &mut self.class.pool
+    }
+
+    /// Its basic blocks.
+    pub fn blocks(&self, analysis: BlockAnalysis) -> Blocks {
+        let mut blocks = Blocks::default();
+        self.blocks_into(analysis, &mut blocks);
+        blocks
+    }
+
+    /// Its basic blocks, reusing memory.
+    pub fn blocks_into(&self, analysis: BlockAnalysis, blocks: &mut Blocks) {
+        blocks.fill(&self.class.scratch.scan, &self.code, self.class.class.pool(), analysis);
+    }
+
+    /// Refuse the edit if the code gets longer than this (HotSpot compiles no method over 8,000 bytes).
+    pub fn set_size_limit(&mut self, bytes: u32) {
+        self.limit = bytes;
+    }
+
+    /// A new local variable. The entry snippets must assign it: every stack map frame will declare it.
+    pub fn new_local(&mut self, t: VerificationType) -> Result<u16, EditError> {
+        let new_locals = &mut self.class.scratch.new_locals;
+        let used: usize = new_locals.iter().map(|t| t.slots()).sum();
+        let slot = usize::from(self.code.max_locals) + used;
+        let t = match t {
+            VerificationType::Int => VType::plain(frames::INTEGER),
+            VerificationType::Float => VType::plain(frames::FLOAT),
+            VerificationType::Long => VType::plain(frames::LONG),
+            VerificationType::Double => VType::plain(frames::DOUBLE),
+            VerificationType::Object(class) => VType::new(frames::OBJECT, class.into()),
+        };
+        if slot + t.slots() > 65_535 {
+            return Err(EditError::TooManyLocals);
+        }
+        new_locals.push(t);
+        u16::try_from(slot).map_err(|_| EditError::TooManyLocals)
+    }
+
+    fn keep(&mut self, snippet: &Snippet) -> Result<Span, EditError> {
+        if let Some(what) = snippet.error() {
+            return Err(EditError::BadSnippet(what));
+        }
+        let snippets = &mut self.class.scratch.layout.snippets;
+        let start = snippets.len() as u32;
+        // Keeps all sums of lengths far from overflow; no method could hold this much.
+        if snippets.len() > 1 << 24 {
+            return Err(EditError::TooLarge { size: start });
+        }
+        snippets.extend_from_slice(snippet.bytes());
+        Ok(Span { start, len: snippet.bytes().len() as u32 })
+    }
+
+    fn keep_balanced(&mut self, snippet: &Snippet) -> Result<Span, EditError> {
+        if snippet.net_effect() != 0 {
+            return Err(EditError::BadSnippet("changes the stack depth"));
+        }
+        if snippet.is_terminal() {
+            return Err(EditError::BadSnippet("does not reach its end"));
+        }
+        self.keep(snippet)
+    }
+
+    fn insert(&mut self, bci: u32, rank: Rank, snippet: &Snippet) -> Result<(), EditError> {
+        if !self.class.scratch.scan.is_start(bci) {
+            return Err(EditError::NotAnInstruction { bci });
+        }
+        if snippet.bytes().is_empty() && snippet.error().is_none() {
+            return Ok(());
+        }
+        let span = self.keep_balanced(snippet)?;
+        if rank == Rank::Entry {
+            self.entry_growth = self.entry_growth.max(snippet.max_growth());
+        } else {
+            self.growth = self.growth.max(snippet.max_growth());
+        }
+        self.class.scratch.layout.insertions.push(Insertion { bci, rank, snippet: span });
+        Ok(())
+    }
+
+    /// Run once per invocation, before everything else, also where the first instruction is a branch target.
+    pub fn insert_entry(&mut self, snippet: &Snippet) -> Result<(), EditError> {
+        if snippet.reaches_below() > 0 {
+            return Err(EditError::BadSnippet("uses a stack that is empty at entry"));
+        }
+        self.insert(0, Rank::Entry, snippet)
+    }
+
+    /// Run before the instruction however control gets there: the place for block counters.
+    pub fn insert_before(&mut self, bci: u32, snippet: &Snippet) -> Result<(), EditError> {
+        self.insert(bci, Rank::Before, snippet)
+    }
+
+    /// Run only when control falls through from the instruction before.
+    pub fn insert_fall_through(&mut self, bci: u32, snippet: &Snippet) -> Result<(), EditError> {
+        // Where nothing falls through it would be dead code, for which the verifier wants a frame.
+        let reached = self.class.scratch.scan.flags_at(bci) & FALLS_IN != 0;
+        if !reached && self.class.scratch.scan.is_start(bci) {
+            return Ok(());
+        }
+        self.insert(bci, Rank::FallThrough, snippet)
+    }
+
+    /// Run before every return, after counters inserted before the same instruction. The result is on the stack.
+    pub fn insert_before_returns(&mut self, snippet: &Snippet) -> Result<(), EditError> {
+        let returns = std::mem::take(&mut self.class.scratch.scan.returns);
+        let inserted = returns.iter().try_for_each(|&bci| self.insert(bci, Rank::Return, snippet));
+        self.class.scratch.scan.returns = returns;
+        inserted
+    }
+
+    /// Run when an exception arrives at the handler, before the code there, but not when a branch goes there.
+    pub fn insert_at_handler(&mut self, handler: u32, snippet: &Snippet) -> Result<(), EditError> {
+        if self.class.scratch.scan.flags_at(handler) & crate::scan::HANDLER == 0 {
+            return Err(EditError::NotAnInstruction { bci: handler });
+        }
+        match frame_table::handler_place(self, handler) {
+            Ok(rank) => self.insert(handler, rank, snippet),
+            Err(key) => self.insert_stub(key, handler, snippet),
+        }
+    }
+
+    /// Run when control takes this way. The snippet goes to a stub at the end of the code.
+    pub fn insert_on_edge(&mut self, edge: Edge, snippet: &Snippet) -> Result<(), EditError> {
+        let (bci, key) = match edge {
+            Edge::Branch(bci) => (bci, EdgeKey::Branch(bci)),
+            Edge::Case(bci, case) => (bci, EdgeKey::Case(bci, case)),
+            Edge::Default(bci) => (bci, EdgeKey::Default(bci)),
+        };
+        let missing = EditError::NotAnInstruction { bci };
+        if !self.class.scratch.scan.is_start(bci) {
+            return Err(missing);
+        }
+        let instruction = Instruction::at(self.code.bytes, bci)?;
+        let target = match edge {
+            Edge::Branch(_) => instruction.branch_target(),
+            Edge::Default(_) => instruction.switch().map(|s| s.default),
+            Edge::Case(_, case) => {
+                instruction.switch().and_then(|s| s.cases().nth(case as usize)).map(|(_, target)| target)
+            }
+        };
+        self.insert_stub(key, target.ok_or(missing)?, snippet)
+    }
+
+    fn insert_stub(&mut self, key: EdgeKey, target: u32, snippet: &Snippet) -> Result<(), EditError> {
+        let span = self.keep_balanced(snippet)?;
+        self.growth = self.growth.max(snippet.max_growth());
+        self.class.scratch.layout.edges.push(EdgeInsertion {
+            key,
+            target,
+            snippet: span,
+            position: u32::MAX,
+        });
+        Ok(())
+    }
+
+    /// Run when an exception leaves the method: thrown anywhere after the entry snippets and not caught by the
+    /// method's own handlers. The snippet finds the exception on the stack and must end in `athrow`; it may use the
+    /// new locals, no others. In a constructor it does not cover the call of `super()` or `this()` itself, which no
+    /// handler can.
+    pub fn catch_all(&mut self, snippet: &Snippet) -> Result<(), EditError> {
+        if !snippet.is_terminal() || snippet.reaches_below() > 1 {
+            return Err(EditError::BadSnippet(
+                "a handler must end in athrow and use nothing but the exception",
+            ));
+        }
+        let span = self.keep(snippet)?;
+        self.catch_all =
+            Some(CatchAll { snippet: span, growth: snippet.max_growth() + 1, handlers: [None; 2] });
+        Ok(())
+    }
+
+    /// Writes the edited method. On error the method stays as it was.
+    pub fn finish(mut self) -> Result<Edited, EditError> {
+        if self.method.is_empty_finalizer() {
+            return Err(EditError::EmptyFinalizer);
+        }
+        let mut catch_all = self.catch_all;
+        let handler_len = catch_all.map_or(0, |c| c.snippet.len);
+        let scratch = &mut self.class.scratch;
+        scratch.layout.compute(&self.code, &scratch.scan, handler_len)?;
+        let mut regions = std::mem::take(&mut scratch.regions);
+        regions.clear();
+        let mut new_size = scratch.layout.stubs_end;
+        if let Some(catch_all) = &mut catch_all {
+            this::regions(&mut self, &mut regions)?;
+            for (handler, uninitialized) in catch_all.handlers.iter_mut().zip([false, true]) {
+                if regions.iter().any(|r| r.uninitialized == uninitialized) {
+                    *handler = Some(new_size);
+                    new_size += handler_len;
+                }
+            }
+        }
+        if new_size > 65_535 {
+            return Err(EditError::TooLarge { size: new_size });
+        }
+        if new_size > self.limit {
+            return Err(EditError::OverLimit { size: new_size, limit: self.limit });
+        }
+        let deepest = (u32::from(self.code.max_stack) + self.growth)
+            .max(self.entry_growth)
+            .max(catch_all.map_or(0, |c| c.growth));
+        let max_stack = u16::try_from(deepest).map_err(|_| EditError::StackTooDeep)?;
+
+        let mut out = std::mem::take(&mut self.class.scratch.code);
+        let start = out.len();
+        let written = emit::code_attribute(&mut self, &mut out, max_stack, catch_all.as_ref(), &regions);
+        if written.is_err() {
+            out.truncate(start);
+        }
+        let end = out.len();
+        let scratch = &mut self.class.scratch;
+        scratch.code = out;
+        scratch.regions = regions;
+        written?;
+        let old_start = self.attribute.offset;
+        let splice = Splice { old_start, old_end: old_start + 6 + self.attribute.data.len(), start, end };
+        if scratch.splices.last().is_some_and(|s| s.old_start >= old_start) {
+            scratch.splices.retain(|s| s.old_start != old_start);
+        }
+        scratch.splices.push(splice);
+        Ok(Edited { old_size: self.code.bytes.len() as u32, new_size })
+    }
+}

@@ -1,0 +1,113 @@
+//! The edits that corpus tests, fuzzing and the benchmark apply to whole libraries.
+
+use std::borrow::Cow;
+
+use quipu_classfile::{
+    BlockAnalysis, Blocks, ClassEditor, ClassFile, Edge, EditError, Scratch, Snippet, VerificationType,
+    opcode,
+};
+
+/// What to insert.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// A counter in a new int local, bumped in every block.
+    Counter,
+    /// The same with the precise analysis, flushed to `Thread.yield`-like static calls on every way out.
+    Full,
+    /// A snippet on every edge: fall-through, branch, switch case and handler.
+    Edges,
+}
+
+/// Reused from class to class.
+#[derive(Default)]
+pub struct Rewriter {
+    scratch: Scratch,
+    blocks: Blocks,
+    snippet: Snippet,
+    /// Methods edited.
+    pub edited: u64,
+    /// Methods left alone, with the reason.
+    pub refused: Vec<(String, EditError)>,
+}
+
+impl Rewriter {
+    /// Applies a shape to every method of a class.
+    pub fn rewrite<'a>(&mut self, class: &ClassFile<'a>, shape: Shape) -> Cow<'a, [u8]> {
+        let mut editor = ClassEditor::with_scratch(class, std::mem::take(&mut self.scratch));
+        for method in class.methods() {
+            match self.method(&mut editor, method.index(), shape) {
+                Ok(edited) => self.edited += u64::from(edited),
+                Err(reason) => {
+                    let name = [class.name(), b".", method.name(), method.descriptor()].concat();
+                    self.refused.push((String::from_utf8_lossy(&name).into_owned(), reason));
+                }
+            }
+        }
+        let (bytes, scratch) = editor.finish();
+        self.scratch = scratch;
+        bytes
+    }
+
+    fn method(
+        &mut self,
+        editor: &mut ClassEditor<'_, '_>,
+        index: usize,
+        shape: Shape,
+    ) -> Result<bool, EditError> {
+        let s = &mut self.snippet;
+        let Some(mut code) = editor.edit_method(index)? else { return Ok(false) };
+        let counter = code.new_local(VerificationType::Int)?;
+        code.insert_entry(s.clear().int16(0).istore(counter))?;
+        match shape {
+            Shape::Counter => {
+                code.blocks_into(BlockAnalysis::Default, &mut self.blocks);
+                for block in self.blocks.iter() {
+                    code.insert_before(block.start, s.clear().iinc(counter, block.instructions as i32))?;
+                }
+            }
+            Shape::Full => {
+                let node = code.new_local(VerificationType::Long)?;
+                let thread_class = code.pool().class(b"java/lang/Thread")?;
+                let thread = code.new_local(VerificationType::Object(thread_class))?;
+                let current =
+                    code.pool().method_ref(b"java/lang/Thread", b"currentThread", b"()Ljava/lang/Thread;")?;
+                s.clear().int16(0).istore(counter).ldc2(code.pool().long(1 << 40)?).lstore(node);
+                s.invokestatic(current, b"()Ljava/lang/Thread;").astore(thread);
+                code.insert_entry(s)?;
+                code.blocks_into(BlockAnalysis::Precise, &mut self.blocks);
+                for block in self.blocks.iter() {
+                    code.insert_before(block.start, s.clear().iinc(counter, block.instructions as i32))?;
+                }
+                s.clear().lload(node).iload(counter).op(opcode::I2L).op(opcode::LADD).lstore(node);
+                s.aload(thread).op(opcode::POP);
+                code.insert_before_returns(s)?;
+                code.catch_all(s.athrow())?;
+            }
+            Shape::Edges => {
+                s.clear().iinc(counter, 1);
+                for instruction in code.code().instructions() {
+                    let i = instruction?;
+                    if i.branch_target().is_some() {
+                        code.insert_on_edge(Edge::Branch(i.bci), s)?;
+                    }
+                    if let Some(switch) = i.switch() {
+                        for case in 0..switch.len() {
+                            code.insert_on_edge(Edge::Case(i.bci, case as u32), s)?;
+                        }
+                        code.insert_on_edge(Edge::Default(i.bci), s)?;
+                    }
+                    code.insert_fall_through(i.bci, s)?;
+                }
+                let mut handlers: Vec<u16> = code.code().exceptions().map(|e| e.handler).collect();
+                handlers.sort_unstable();
+                handlers.dedup();
+                for handler in handlers {
+                    code.insert_at_handler(handler.into(), s)?;
+                }
+                code.catch_all(s.clear().athrow())?;
+            }
+        }
+        code.finish()?;
+        Ok(true)
+    }
+}
