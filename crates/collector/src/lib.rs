@@ -1,1 +1,16 @@
-//! Quipu: collector.
+//! The side of Quipu that stands outside the target: finding JVMs and talking to them.
+//!
+//! Whatever comes from a target is hostile: its files, its answers, even its name. It is bounded, checked and decoded
+//! by functions that take bytes, which are apart from the thin code that fetches the bytes.
+//!
+//! - [`attach`] speaks HotSpot's attach protocol: load an agent, run a `jcmd`.
+//! - [`import`] makes a profile of an arena.
+//! - [`jvms`] lists the JVMs of this machine.
+
+#![forbid(unsafe_code)]
+
+pub mod attach;
+pub mod import;
+pub mod jvms;
+
+mod proc;

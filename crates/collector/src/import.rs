@@ -1,0 +1,287 @@
+//! From an arena to a profile.
+//!
+//! The arena has one tree for each thread that ran at the same time as others, with a node for every slot it was
+//! reached through; the profile has one tree for each group of threads, canonical. Nothing here trusts the arena:
+//! what makes no sense is left out and counted.
+
+use std::collections::HashMap;
+
+use quipu_arena::layout;
+use quipu_arena::reader::{Contents, Node, NotAnArena};
+use quipu_arena::record::{Record, flag};
+use quipu_jvm::mutf8;
+use quipu_profile::{
+    Block, Builder, Line, MethodFlags, MethodId, MethodSpec, MetricSpec, NodeId, Profile, ThreadKind,
+    ThreadSpec, UNKNOWN_SITE,
+};
+
+/// What the arena says of a method, beside its name.
+struct Method {
+    id: MethodId,
+    straight: u64,
+    sites: Vec<u16>,
+    blocks: Vec<(u16, u16)>,
+    derived: Vec<u32>,
+}
+
+struct Group {
+    name: String,
+    kind: ThreadKind,
+    threads: u64,
+}
+
+/// Kinds of roots, as the runtime's `Cursor` numbers them.
+mod root {
+    pub const CALLS: u16 = 0;
+    pub const LOADING: u16 = 1;
+}
+
+/// Suffix of the tree that has what a thread did to load and link classes.
+pub const LOADING_SUFFIX: &str = " [class loading]";
+
+/// Reads the profile out of an arena's bytes.
+pub fn profile(bytes: &[u8]) -> Result<Profile, NotAnArena> {
+    let contents = Contents::read(bytes)?;
+    let mut builder = Builder::with_capacity(contents.nodes.len());
+    let methods = read_methods(&contents, &mut builder);
+    let groups = read_groups(&contents);
+    describe(&contents, &mut builder);
+    let unnamed = Feeder::new(&contents, &methods, &groups, &mut builder).feed();
+    let lost = &mut builder.meta.lost;
+    let damage = &contents.damage;
+    for (cause, n) in [
+        ("contexts.refused", contents.header.refused),
+        ("arena.damaged.chunks", damage.chunks),
+        ("arena.damaged.records", damage.records),
+        ("arena.damaged.nodes", damage.nodes + unnamed),
+        ("classes.left", contents.header.classes_left),
+        ("methods.left", contents.header.methods_left),
+    ] {
+        if n > 0 {
+            lost.insert(cause.to_owned(), n);
+        }
+    }
+    Ok(builder.finish())
+}
+
+fn read_methods(contents: &Contents<'_>, builder: &mut Builder) -> HashMap<u32, Method> {
+    let mut classes: HashMap<u32, (String, String)> = HashMap::new();
+    let mut methods = HashMap::new();
+    for record in &contents.records {
+        match *record {
+            Record::Class { id, name, source, .. } => {
+                classes.insert(id, (mutf8::decode(name).replace('/', "."), mutf8::decode(source)));
+            }
+            Record::Method {
+                id,
+                class,
+                flags,
+                straight,
+                name,
+                descriptor,
+                lines,
+                sites,
+                blocks,
+                derived,
+            } => {
+                let Some((class, source)) = classes.get(&class) else { continue };
+                let lines: Vec<Line> =
+                    pairs(lines).map(|(bci, line)| Line { bci: bci.into(), line: line.into() }).collect();
+                let opaque = flags & flag::OPAQUE != 0;
+                let spec = MethodSpec {
+                    class,
+                    name: &mutf8::decode(name),
+                    descriptor: &mutf8::decode(descriptor),
+                    source,
+                    lines: &lines,
+                    flags: if opaque { MethodFlags::NATIVE } else { MethodFlags::NONE },
+                    ..MethodSpec::default()
+                };
+                methods.insert(
+                    id,
+                    Method {
+                        id: builder.method(spec),
+                        straight: if flags & flag::STRAIGHT != 0 { straight.into() } else { 0 },
+                        sites: words(sites).collect(),
+                        blocks: pairs(blocks).collect(),
+                        derived: derived
+                            .chunks_exact(4)
+                            .filter_map(|b| b.try_into().ok().map(u32::from_ne_bytes))
+                            .collect(),
+                    },
+                );
+            }
+            _ => {}
+        }
+    }
+    methods
+}
+
+fn read_groups(contents: &Contents<'_>) -> HashMap<u32, Group> {
+    let mut groups = HashMap::new();
+    for record in &contents.records {
+        if let Record::Group { id, is_virtual, threads, first, pattern } = *record {
+            // A group with one thread has that thread's name; otherwise what the names have in common.
+            let name = mutf8::decode(if threads <= 1 { first } else { pattern });
+            let kind = if is_virtual == 1 { ThreadKind::Virtual } else { ThreadKind::Platform };
+            groups.insert(id, Group { name, kind, threads });
+        }
+    }
+    groups
+}
+
+fn describe(contents: &Contents<'_>, builder: &mut Builder) {
+    for record in &contents.records {
+        match *record {
+            Record::Info { key, value } => {
+                let (key, value) = (mutf8::decode(key), mutf8::decode(value));
+                match key.as_str() {
+                    "java.vm.name" => builder.meta.jvm.name = value,
+                    "java.vm.version" => builder.meta.jvm.version = value,
+                    "java.vendor" => builder.meta.jvm.vendor = value,
+                    "java.command" => builder.meta.target.main = value,
+                    key if key.starts_with("pin.") => {
+                        builder.meta.pins.insert(key.trim_start_matches("pin.").to_owned(), value);
+                    }
+                    key if key.starts_with("option.") => {
+                        builder.meta.options.push((key.trim_start_matches("option.").to_owned(), value));
+                    }
+                    key if key.starts_with("start.") => builder.run.extra.push((key.to_owned(), value)),
+                    _ => builder.meta.extra.push((key, value)),
+                }
+            }
+            Record::Left { what, why } => {
+                let what = mutf8::decode(what).replace('/', ".");
+                builder.run.extra.push((format!("left alone: {what}"), mutf8::decode(why)));
+            }
+            _ => {}
+        }
+    }
+    let header = &contents.header;
+    builder.run.pid = Some(header.pid);
+    builder.run.started = Some(header.created);
+    builder.run.duration = header.ended_at.checked_sub(header.created);
+    builder.run.cost.push(format!(
+        "rewrote {} methods of {} classes in {} ms",
+        header.methods,
+        header.classes,
+        header.rewrite_nanos / 1_000_000
+    ));
+    builder.run.cost.push(format!("the arena took {} KB", header.used / 1024));
+}
+
+/// Puts the arena's nodes into the builder.
+struct Feeder<'a> {
+    contents: &'a Contents<'a>,
+    methods: &'a HashMap<u32, Method>,
+    groups: &'a HashMap<u32, Group>,
+    /// Group of each tree.
+    trees: HashMap<u32, u32>,
+    /// Root in the profile of each group and kind of root.
+    roots: HashMap<(Option<u32>, u16), NodeId>,
+    builder: &'a mut Builder,
+}
+
+impl<'a> Feeder<'a> {
+    fn new(
+        contents: &'a Contents<'a>,
+        methods: &'a HashMap<u32, Method>,
+        groups: &'a HashMap<u32, Group>,
+        builder: &'a mut Builder,
+    ) -> Self {
+        let trees = contents
+            .records
+            .iter()
+            .filter_map(|record| match *record {
+                Record::Tree { id, group } => Some((id, group)),
+                _ => None,
+            })
+            .collect();
+        Feeder { contents, methods, groups, trees, roots: HashMap::new(), builder }
+    }
+
+    /// Feeds all nodes; returns how many had a method nobody knows.
+    fn feed(mut self) -> u64 {
+        let calls = self.builder.metric(MetricSpec::calls());
+        let bytecodes = self.builder.metric(MetricSpec::bytecodes());
+        let mut unnamed = 0;
+        // The profile's node for each of the arena's; none for what is hidden.
+        let mut fed: Vec<Option<NodeId>> = Vec::with_capacity(self.contents.nodes.len());
+        for node in &self.contents.nodes {
+            let Some(parent) = node.parent else {
+                fed.push(self.root(node));
+                continue;
+            };
+            let Some(parent_node) = fed.get(parent as usize).copied().flatten() else {
+                fed.push(None);
+                continue;
+            };
+            let Some(method) = self.methods.get(&node.method) else {
+                unnamed += 1;
+                fed.push(None);
+                continue;
+            };
+            let site = self.site(node, parent);
+            let here = self.builder.push(parent_node, method.id, site);
+            self.builder.add(here, calls, node.calls);
+            // What a straight method executes follows from its calls; exceptions took something off.
+            let executed = method.straight.wrapping_mul(node.calls).wrapping_add(node.bytecodes);
+            self.builder.add(here, bytecodes, executed);
+            for derived in method.derived.iter().filter_map(|id| self.methods.get(id)) {
+                let leaf = self.builder.push(here, derived.id, UNKNOWN_SITE);
+                self.builder.add(leaf, calls, node.calls);
+            }
+            for (&(bci, instructions), count) in method.blocks.iter().zip(self.contents.block_counts(node)) {
+                let block = Block { bci: bci.into(), instructions: instructions.into(), count };
+                self.builder.block(method.id, block);
+            }
+            fed.push(Some(here));
+        }
+        unnamed
+    }
+
+    /// The profile's root for a tree's root; none for the root of what is hidden.
+    fn root(&mut self, node: &Node) -> Option<NodeId> {
+        let suffix = match node.site {
+            root::CALLS => "",
+            root::LOADING => LOADING_SUFFIX,
+            _ => return None,
+        };
+        let group = self.trees.get(&node.tree).copied().filter(|id| self.groups.contains_key(id));
+        if let Some(&known) = self.roots.get(&(group, node.site)) {
+            return Some(known);
+        }
+        let spec = group.and_then(|id| self.groups.get(&id));
+        let name = format!("{}{suffix}", spec.map_or("?", |group| &group.name));
+        let thread = self.builder.thread(ThreadSpec {
+            name: &name,
+            kind: spec.map_or(ThreadKind::Platform, |group| group.kind),
+            threads: spec.map_or(1, |group| group.threads),
+            ..ThreadSpec::default()
+        });
+        let root = self.builder.root(thread);
+        self.roots.insert((group, node.site), root);
+        Some(root)
+    }
+
+    /// Bytecode index of the call in the parent, where sites are told apart. Slot 0 is for calls the VM makes.
+    fn site(&self, node: &Node, parent: u32) -> i32 {
+        let parent = self.contents.nodes.get(parent as usize);
+        let method =
+            parent.filter(|p| p.method != layout::ROOT_METHOD).and_then(|p| self.methods.get(&p.method));
+        let slot = usize::from(node.site).checked_sub(1);
+        let bci = method.zip(slot).and_then(|(method, slot)| method.sites.get(slot));
+        bci.map_or(UNKNOWN_SITE, |&bci| bci.into())
+    }
+}
+
+fn words(bytes: &[u8]) -> impl Iterator<Item = u16> + '_ {
+    bytes.chunks_exact(2).filter_map(|b| b.try_into().ok().map(u16::from_ne_bytes))
+}
+
+fn pairs(bytes: &[u8]) -> impl Iterator<Item = (u16, u16)> + '_ {
+    bytes.chunks_exact(4).filter_map(|b| {
+        let (first, second) = b.split_at(2);
+        Some((u16::from_ne_bytes(first.try_into().ok()?), u16::from_ne_bytes(second.try_into().ok()?)))
+    })
+}
