@@ -156,6 +156,10 @@ fn stopped() {
 #[test]
 fn not_a_jvm() {
     let mut sleep = Running::start(&["sleep".into(), "60".into()]);
+    // A new process goes by its parent's name until it has become another program.
+    while std::fs::read_to_string(format!("/proc/{}/comm", sleep.pid())).unwrap() != "sleep\n" {
+        std::thread::yield_now();
+    }
     let error = Target::find(sleep.pid()).unwrap_err();
     assert_eq!(
         error.to_string(),

@@ -13,8 +13,18 @@ use std::time::Instant;
 /// More than any reply a JVM has reason to send; a target that goes on talking is cut off here.
 const REPLY_LIMIT: usize = 1 << 30;
 
-/// Tries once to connect. `Ok(None)` if there is no socket yet, nobody behind it, or its queue is full.
-pub(super) fn connect(target: &Target) -> Result<Option<UnixStream>, AttachError> {
+/// What one try to connect came to.
+#[derive(Debug)]
+pub(super) enum Socket {
+    Connected(UnixStream),
+    /// There is a listener, and its queue is full. Another SIGQUIT would get a thread dump.
+    Busy,
+    /// There is no socket, or nobody behind it.
+    Absent,
+}
+
+/// Tries once to connect.
+pub(super) fn connect(target: &Target) -> Result<Socket, AttachError> {
     let folder = target.folder("root/tmp")?;
     // By way of our own descriptor: the target's user, which we may have to become, may not be allowed the longer way.
     let path = format!("/proc/self/fd/{}/.java_pid{}", folder.as_raw_fd(), target.namespace_pid());
@@ -26,8 +36,9 @@ pub(super) fn connect(target: &Target) -> Result<Option<UnixStream>, AttachError
         connect_as(target, &path)
     };
     match connected {
-        Ok(stream) => Ok(Some(stream)),
-        Err(Errno::NOENT | Errno::CONNREFUSED | Errno::AGAIN) => Ok(None),
+        Ok(stream) => Ok(Socket::Connected(stream)),
+        Err(Errno::NOENT | Errno::CONNREFUSED) => Ok(Socket::Absent),
+        Err(Errno::AGAIN) => Ok(Socket::Busy),
         Err(Errno::ACCESS | Errno::PERM) => {
             Err(AttachError::NotPermitted { pid: target.pid(), uid: target.uid() })
         }

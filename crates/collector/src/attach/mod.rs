@@ -13,8 +13,9 @@ pub use error::AttachError;
 pub use message::{Reply, Request};
 pub use target::Target;
 
-use connect::Broken;
+use connect::{Broken, Socket};
 use message::Loaded;
+use rustix::process::Signal;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -103,35 +104,34 @@ impl<'t> Attach<'t> {
     /// A connection to the VM's listener, which is woken first if it does not run yet.
     fn connect(&self, command: &str, deadline: Instant) -> Result<UnixStream, AttachError> {
         let pid = self.target.pid();
-        if let Some(stream) = connect::connect(self.target)? {
-            return Ok(stream);
-        }
-        if self.target.refuses_attach() {
-            return Err(AttachError::Disabled { pid });
-        }
         let mut trigger: Option<Trigger> = None;
         let mut pause = Duration::from_millis(1);
         loop {
+            let absent = match connect::connect(self.target)? {
+                Socket::Connected(stream) => return Ok(stream),
+                Socket::Busy => false,
+                Socket::Absent => true,
+            };
             let status = self.target.status()?;
             // A stopped target would get the signal later, when our file is gone, and print a thread dump; one that does
             // not handle it (it is starting, or was started with -Xrs and makes its socket unasked) would end.
-            if trigger.is_none()
-                && !status.is_stopped()
-                && status.catches(rustix::process::Signal::QUIT.as_raw())
-            {
-                trigger = Some(Trigger::create(self.target)?);
-                self.target.send_quit()?;
+            let can_be_woken = !status.is_stopped() && status.catches(Signal::QUIT.as_raw());
+            if absent && trigger.is_none() {
+                if self.target.refuses_attach() {
+                    return Err(AttachError::Disabled { pid });
+                }
+                if can_be_woken {
+                    trigger = Some(Trigger::create(self.target)?);
+                    self.target.send_quit()?;
+                }
             }
-            std::thread::sleep(pause.min(deadline.saturating_duration_since(Instant::now())));
-            if let Some(stream) = connect::connect(self.target)? {
-                return Ok(stream);
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                let never_woken = absent && trigger.is_none() && !status.is_stopped();
+                let late = self.late(command.to_owned());
+                return Err(if never_woken { AttachError::NotReady { pid } } else { late });
             }
-            if Instant::now() >= deadline {
-                return Err(match trigger {
-                    None if !status.is_stopped() => AttachError::NotReady { pid },
-                    _ => self.late(command.to_owned()),
-                });
-            }
+            std::thread::sleep(pause.min(left));
             pause = (pause * 2).min(Duration::from_millis(50));
         }
     }
