@@ -101,6 +101,8 @@ pub enum EditError {
     /// An empty `finalize()V`: the VM sees it is empty and makes objects without finalizers. With code in it every
     /// instance would become finalizable.
     EmptyFinalizer,
+    /// A catch-all in `Object.<init>`: HotSpot registers finalizers at its return, and C2 crashes on a handler there.
+    ObjectConstructor,
     /// The offset does not fit the attribute that has to hold it.
     OffsetOverflow,
 }
@@ -128,6 +130,7 @@ impl fmt::Display for EditError {
             EditError::UntrackedThis { bci } => write!(f, "uninitialized this is lost at {bci}"),
             EditError::FramesTooLarge => write!(f, "stack maps would be too large"),
             EditError::EmptyFinalizer => write!(f, "an empty finalizer must stay empty"),
+            EditError::ObjectConstructor => write!(f, "Object.<init> takes no exception handler"),
             EditError::OffsetOverflow => write!(f, "relocated offset does not fit its field"),
         }
     }

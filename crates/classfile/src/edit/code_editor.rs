@@ -278,6 +278,9 @@ impl<'e, 'c, 'a> CodeEditor<'e, 'c, 'a> {
                 "a handler must end in athrow and use nothing but the exception",
             ));
         }
+        if self.method.name() == b"<init>" && self.class.class.super_name().is_none() {
+            return Err(EditError::ObjectConstructor);
+        }
         let span = self.keep(snippet)?;
         self.catch_all =
             Some(CatchAll { snippet: span, growth: snippet.max_growth() + 1, handlers: [None; 2] });

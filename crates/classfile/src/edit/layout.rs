@@ -116,9 +116,13 @@ impl Layout {
         self.place(code, scan);
         // Where every position fits in 15 bits so does every distance.
         if self.stubs_end.saturating_add(extra) > 32_767 {
-            self.long.resize(scan.jumps.len(), false);
-            while self.lengthen(code, scan) {
+            // One flag even without jumps: it also tells stubs to jump far.
+            self.long.resize(scan.jumps.len().max(1), false);
+            loop {
                 self.place(code, scan);
+                if !self.lengthen(code, scan) {
+                    break;
+                }
             }
         }
         match self.stubs_end.saturating_add(extra) {

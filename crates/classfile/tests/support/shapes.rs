@@ -12,7 +12,7 @@ use quipu_classfile::{
 pub enum Shape {
     /// A counter in a new int local, bumped in every block.
     Counter,
-    /// The same with the precise analysis, flushed to `Thread.yield`-like static calls on every way out.
+    /// The same with the precise analysis and three kinds of locals, added up on every way out of the method.
     Full,
     /// A snippet on every edge: fall-through, branch, switch case and handler.
     Edges,
@@ -69,10 +69,8 @@ impl Rewriter {
                 let node = code.new_local(VerificationType::Long)?;
                 let thread_class = code.pool().class(b"java/lang/Thread")?;
                 let thread = code.new_local(VerificationType::Object(thread_class))?;
-                let current =
-                    code.pool().method_ref(b"java/lang/Thread", b"currentThread", b"()Ljava/lang/Thread;")?;
-                s.clear().int16(0).istore(counter).ldc2(code.pool().long(1 << 40)?).lstore(node);
-                s.invokestatic(current, b"()Ljava/lang/Thread;").astore(thread);
+                // No calls: this also goes into what runs before the VM can make any.
+                s.clear().ldc2(code.pool().long(1 << 40)?).lstore(node).op(opcode::ACONST_NULL).astore(thread);
                 code.insert_entry(s)?;
                 code.blocks_into(BlockAnalysis::Precise, &mut self.blocks);
                 for block in self.blocks.iter() {
