@@ -3,6 +3,7 @@
 mod emit;
 mod header;
 mod jdks;
+mod tokens;
 
 use std::path::{Path, PathBuf};
 

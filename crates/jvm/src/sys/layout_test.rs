@@ -6,6 +6,8 @@ mod emit;
 mod header;
 #[path = "../../gen/jdks.rs"]
 mod jdks;
+#[path = "../../gen/tokens.rs"]
+mod tokens;
 
 use super::{Capability, jvmtiCapabilities, layout};
 use header::{Header, Item};
