@@ -1,1 +1,99 @@
-//! Quipu: rewrite.
+//! The instrumentations: a pure function from a class and a [`Plan`] to new bytes.
+//!
+//! - It never changes a class's schema: code is inserted into existing methods, nothing is added to the class. So the
+//!   same rewriting works when a class is loaded, when it is retransformed, and offline.
+//! - It knows no JVM. Ids are given to it, and what it has to know of other classes it asks through [`Known`].
+//! - A method that cannot be rewritten is left as it was, with the reason ([`Left`]); the others are not affected.
+//!
+//! [`exact`](mod@exact) inserts the probes of exact profiles; `docs/exact.md` describes the scheme.
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
+)]
+
+mod calls;
+mod classes;
+pub mod exact;
+mod leaf;
+mod probes;
+mod selection;
+mod treatment;
+
+pub use calls::Call;
+pub use classes::{UnknownClass, parse_classes};
+pub use exact::rewrite;
+pub use selection::{Selection, untouchable};
+pub use treatment::{Treatment, is_opaque};
+
+use quipu_classfile::BlockAnalysis;
+
+/// How classes are rewritten.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Package of the runtime that inserted code calls, as an internal name.
+    pub runtime: &'static str,
+    /// Where blocks end.
+    pub analysis: BlockAnalysis,
+    /// Whether each call site has a slot of its own.
+    pub sites: bool,
+    /// Whether executions of blocks are counted.
+    pub blocks: bool,
+    /// The user's filters.
+    pub selection: Selection,
+}
+
+impl Plan {
+    /// Whether anything in a class may have to be rewritten.
+    pub fn touches(&self, class: &[u8]) -> bool {
+        // The entrances of linking sit in an untouchable class.
+        class == b"java/lang/invoke/MethodHandleNatives" || (untouchable(class).is_none() && self.selection.class(class))
+    }
+}
+
+/// What the rewriter asks about other classes.
+pub trait Known {
+    /// Id of the opaque method that a call certainly runs.
+    fn opaque(&self, call: &Call<'_>) -> Option<u32>;
+}
+
+/// What a node of a method looks like, and how to read it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shape {
+    /// The method's id.
+    pub id: u32,
+    /// Its position in the class.
+    pub index: usize,
+    /// Slots of its nodes; slot 0 is for calls the VM makes.
+    pub slots: u32,
+    /// Bytecodes of one complete run, if there is only one way through the method.
+    pub straight: Option<u32>,
+    /// Bytecode index of each slot's call, from slot 1 on, if slots are call sites.
+    pub sites: Vec<u16>,
+    /// Bytecode index and number of instructions of each counted block, in turn.
+    pub blocks: Vec<u16>,
+    /// Opaque methods that every call of this one calls once.
+    pub derived: Vec<u32>,
+    /// Bytecode index and line, in turn: all lines where a report can use them, else the first.
+    pub lines: Vec<u16>,
+}
+
+/// A method that was left as it was though it should have been counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    /// Its position in the class.
+    pub index: usize,
+    /// Why.
+    pub why: String,
+}
+
+/// What became of a class.
+#[derive(Debug, Default)]
+pub struct Rewritten {
+    /// The new bytes; `None` if nothing changed.
+    pub bytes: Option<Vec<u8>>,
+    /// The methods that count themselves.
+    pub shapes: Vec<Shape>,
+    /// The methods that should but cannot.
+    pub left: Vec<Left>,
+}

@@ -7,6 +7,7 @@ mod memory;
 mod methods;
 mod modules;
 mod properties;
+mod tags;
 mod threads;
 
 pub use capabilities::Capabilities;

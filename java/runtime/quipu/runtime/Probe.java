@@ -51,7 +51,7 @@ public final class Probe {
 
     /** Enters the method whose caller published {@code slot}; returns its node. */
     @ForceInline
-    public static long enter(long slot, int word) {
+    private static long enter(long slot, int word) {
         long node = address(U.getInt(slot));
         if (U.getInt(node + Layout.NODE_METHOD) != word) {
             node = miss(slot, word);
@@ -60,10 +60,44 @@ public final class Probe {
         return node;
     }
 
+    /** Enters a method that calls nothing and cannot throw: it has no need of a cursor. */
+    @ForceInline
+    public static long leaf(int word) {
+        return enter(cursor().slot, word);
+    }
+
+    /** Enters a method; until it publishes something else, calls of it come from the VM. */
+    @ForceInline
+    public static long enter(Cursor cursor, int word) {
+        long node = enter(cursor.slot, word);
+        cursor.slot = node + Layout.NODE_SLOTS;
+        return node;
+    }
+
+    /** Enters a method that loads classes, below a root of its own. */
+    @ForceInline
+    public static long enterLoading(Cursor cursor, int word) {
+        long node = enter(cursor.loading, word);
+        cursor.slot = node + Layout.NODE_SLOTS;
+        return node;
+    }
+
+    /** From here on, what is called is part of class loading. */
+    @ForceInline
+    public static void load(Cursor cursor) {
+        cursor.slot = cursor.loading;
+    }
+
+    /** From here on, what is called is not counted. */
+    @ForceInline
+    public static void hide(Cursor cursor) {
+        cursor.slot = cursor.hidden;
+    }
+
     /** Publishes a slot of the current node. */
     @ForceInline
     public static void at(Cursor cursor, long node, int slot) {
-        cursor.slot = node + slot;
+        cursor.slot = node + (Layout.NODE_SLOTS + slot * Layout.NODE_SLOT);
     }
 
     /** Leaves a method that published slots. */
@@ -73,16 +107,16 @@ public final class Probe {
         count(node, bytecodes);
     }
 
+    /** Leaves a method that published slots and has nothing to count. */
+    @ForceInline
+    public static void restore(Cursor cursor, long slot) {
+        cursor.slot = slot;
+    }
+
     /** Adds executed bytecodes to a node. */
     @ForceInline
     public static void count(long node, int bytecodes) {
         U.putLong(node + Layout.NODE_BYTECODES, U.getLong(node + Layout.NODE_BYTECODES) + bytecodes);
-    }
-
-    /** Puts the slot back and counts nothing. */
-    @ForceInline
-    public static void restore(Cursor cursor, long slot) {
-        cursor.slot = slot;
     }
 
     /** At the head of a loop: keeps the method's own counter far from overflowing. */
@@ -94,13 +128,14 @@ public final class Probe {
     /** Counts a call of an opaque method, which cannot count itself. */
     @ForceInline
     public static void opaque(long node, int slot, int word) {
-        enter(node + slot, word);
+        enter(node + (Layout.NODE_SLOTS + slot * Layout.NODE_SLOT), word);
     }
 
-    /** Counts one execution of a block. */
+    /** Counts one execution of a block; the counters lie behind the slots. */
     @ForceInline
-    public static void block(long node, int offset) {
-        U.putLong(node + offset, U.getLong(node + offset) + 1);
+    public static void block(long node, int slots, int block) {
+        long counter = node + (((Layout.NODE_SLOTS + slots * Layout.NODE_SLOT + 7) & ~7) + 8 * block);
+        U.putLong(counter, U.getLong(counter) + 1);
     }
 
     @DontInline

@@ -1,0 +1,66 @@
+//! Compiles the Java runtime and embeds its classes.
+//!
+//! The sources say `package quipu.runtime`, which is where they live when a jar is instrumented offline.
+//! Inside a target JVM they are defined by the boot loader as `java.quipu` instead: every class loader
+//! delegates `java.*` to it, even those (OSGi, application servers) that hide everything else.
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// In the order in which they must be defined: each needs only those before it.
+const CLASSES: [&str; 4] = ["Layout", "Natives", "Cursor", "Probe"];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let sources = PathBuf::from("../../java/runtime/quipu/runtime");
+    println!("cargo::rerun-if-changed={}", sources.display());
+    println!("cargo::rerun-if-env-changed=JAVA_HOME");
+    let out = PathBuf::from(std::env::var("OUT_DIR")?);
+    let (src, classes) = (out.join("java"), out.join("classes"));
+    for dir in [&src, &classes] {
+        if dir.exists() {
+            fs::remove_dir_all(dir)?;
+        }
+        fs::create_dir_all(dir)?;
+    }
+    let mut files = vec![write_source(&src, "Layout.java", &quipu_arena::java::source())?];
+    for entry in fs::read_dir(&sources)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        files.push(write_source(&src, &name, &fs::read_to_string(&path)?)?);
+    }
+    let javac = javac();
+    // Source level 8 also means that `jdk.internal.misc` can be named without exports.
+    let output = Command::new(&javac)
+        .args(["-source", "8", "-target", "8", "-Xlint:-options", "-XDignore.symbol.file", "-nowarn", "-g", "-d"])
+        .arg(&classes)
+        .args(&files)
+        .output()
+        .map_err(|e| format!("cannot run {}: {e}. Install a JDK 17 or newer, or set JAVA_HOME", javac.display()))?;
+    if !output.status.success() {
+        return Err(format!("javac failed:\n{}", String::from_utf8_lossy(&output.stderr)).into());
+    }
+    let list: String = CLASSES
+        .iter()
+        .map(|name| {
+            let file = classes.join("java/quipu").join(format!("{name}.class"));
+            format!("    (c\"java/quipu/{name}\", include_bytes!({:?})),\n", file.display().to_string())
+        })
+        .collect();
+    fs::write(out.join("runtime_classes.rs"), format!("&[\n{list}]\n"))?;
+    Ok(())
+}
+
+fn write_source(dir: &Path, name: &str, text: &str) -> std::io::Result<PathBuf> {
+    let path = dir.join(name);
+    fs::write(&path, text.replace("package quipu.runtime;", "package java.quipu;"))?;
+    Ok(path)
+}
+
+fn javac() -> PathBuf {
+    match std::env::var_os("JAVA_HOME") {
+        Some(home) if Path::new(&home).join("bin/javac").exists() => Path::new(&home).join("bin/javac"),
+        _ => PathBuf::from("javac"),
+    }
+}

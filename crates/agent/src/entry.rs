@@ -1,0 +1,173 @@
+//! Where the VM calls in: the two ways an agent is loaded, and the events.
+
+use std::ffi::{CStr, c_char, c_uchar, c_void};
+
+use quipu_jvm::sys::{
+    self, JNIEnv, JavaVM, jclass, jint, jobject, jthread, jvmtiEnv, jvmtiEventCallbacks,
+};
+use quipu_jvm::{Capabilities, Capability, Env, Jvm, Ref};
+
+use crate::guard::guarded;
+use crate::hook;
+use crate::options::Options;
+use crate::session::Session;
+use crate::start;
+
+const OK: jint = 0;
+const FAILED: jint = 1;
+
+/// Loaded with `-agentpath`: the VM is not there yet.
+///
+/// # Safety
+/// Called by the VM, as JVMTI says.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn Agent_OnLoad(vm: *mut JavaVM, options: *const c_char, _: *mut c_void) -> jint {
+    guarded(FAILED, || {
+        // SAFETY: the VM's pointers, valid as JVMTI says.
+        match unsafe { prepare(vm, options) } {
+            // A profiler that cannot start must not keep the program from running.
+            Err(why) => complain(&why),
+            Ok(_) => {}
+        }
+        OK
+    })
+}
+
+/// Loaded into a VM that runs.
+///
+/// # Safety
+/// Called by the VM, as JVMTI says.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn Agent_OnAttach(vm: *mut JavaVM, options: *const c_char, _: *mut c_void) -> jint {
+    guarded(FAILED, || {
+        // SAFETY: the VM's pointers, valid as JVMTI says.
+        let session = match unsafe { prepare(vm, options) } {
+            Ok(session) => session,
+            Err(why) => {
+                complain(&why);
+                return FAILED;
+            }
+        };
+        // SAFETY: as above.
+        let started = unsafe { Jvm::from_raw(vm) }
+            .ok_or_else(|| "no VM".to_owned())
+            .and_then(|vm| vm.with_env(|env| start::start(session, env)).map_err(|e| e.to_string()))
+            .and_then(|started| started.map_err(|e| e.to_string()));
+        match started {
+            Ok(()) => OK,
+            Err(why) => {
+                complain(&why);
+                FAILED
+            }
+        }
+    })
+}
+
+/// Makes the session and asks for events.
+///
+/// # Safety
+/// `vm` is the VM, `options` null or a C string.
+unsafe fn prepare(vm: *mut JavaVM, options: *const c_char) -> Result<&'static Session, String> {
+    let options = if options.is_null() {
+        Default::default()
+    } else {
+        // SAFETY: the caller's promise.
+        unsafe { CStr::from_ptr(options) }.to_string_lossy()
+    };
+    let options = Options::parse(&options).map_err(|e| e.to_string())?;
+    // SAFETY: the caller's promise.
+    let vm = unsafe { Jvm::from_raw(vm) }.ok_or("no VM")?;
+    let text = |e: quipu_jvm::Error| e.to_string();
+    let jvmti = vm.jvmti().map_err(text)?;
+    let needed = [
+        Capability::CAN_RETRANSFORM_CLASSES,
+        Capability::CAN_GENERATE_ALL_CLASS_HOOK_EVENTS,
+        Capability::CAN_TAG_OBJECTS,
+    ];
+    jvmti.add_capabilities(&Capabilities::of(&needed)).map_err(text)?;
+    // Nice to have: without it, trees of virtual threads are not reused.
+    let wanted = [Capability::CAN_RETRANSFORM_ANY_CLASS, Capability::CAN_SUPPORT_VIRTUAL_THREADS];
+    let missing = jvmti.add_available_capabilities(&Capabilities::of(&wanted)).map_err(text)?;
+    let session = Session::begin(jvmti, options)?;
+    let mut callbacks = jvmtiEventCallbacks::default();
+    callbacks.VMInit = Some(vm_init);
+    callbacks.VMDeath = Some(vm_death);
+    callbacks.ClassFileLoadHook = Some(class_file_load_hook);
+    callbacks.ThreadEnd = Some(thread_end);
+    callbacks.VirtualThreadEnd = Some(thread_end);
+    // SAFETY: the callbacks below do what JVMTI allows them, and are guarded.
+    unsafe { jvmti.set_event_callbacks(&callbacks) }.map_err(text)?;
+    let mut events = vec![sys::JVMTI_EVENT_VM_INIT, sys::JVMTI_EVENT_VM_DEATH, sys::JVMTI_EVENT_THREAD_END];
+    if !missing.contains(Capability::CAN_SUPPORT_VIRTUAL_THREADS) {
+        events.push(sys::JVMTI_EVENT_VIRTUAL_THREAD_END);
+    }
+    for event in events {
+        jvmti.set_event_mode(event, true, None).map_err(text)?;
+    }
+    Ok(session)
+}
+
+unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread) {
+    guarded((), || {
+        // SAFETY: the VM passes this thread's environment.
+        let (Some(session), Some(mut env)) = (Session::get(), unsafe { Env::from_raw(env) }) else { return };
+        if let Err(error) = start::start(session, &mut env) {
+            complain(&error.to_string());
+        }
+    });
+}
+
+unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, _: *mut JNIEnv) {
+    guarded((), || {
+        if let Some(session) = Session::get() {
+            session.end();
+        }
+    });
+}
+
+unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
+    guarded((), || {
+        // SAFETY: the VM passes this thread's environment and a valid thread.
+        let (Some(env), Some(thread)) = (unsafe { Env::from_raw(env) }, unsafe { Ref::from_raw(thread) }) else {
+            return;
+        };
+        start::end_thread(&env, thread);
+    });
+}
+
+#[allow(clippy::too_many_arguments, reason = "the VM's signature")]
+unsafe extern "system" fn class_file_load_hook(
+    _: *mut jvmtiEnv,
+    _: *mut JNIEnv,
+    _: jclass,
+    loader: jobject,
+    _: *const c_char,
+    _: jobject,
+    length: jint,
+    bytes: *const c_uchar,
+    new_length: *mut jint,
+    new_bytes: *mut *mut c_uchar,
+) {
+    guarded((), || {
+        let (Some(session), Ok(length)) = (Session::get(), usize::try_from(length)) else { return };
+        if bytes.is_null() {
+            return;
+        }
+        // SAFETY: the VM passes `length` bytes that stay put during the call, and null or a valid loader.
+        let (bytes, loader) = unsafe { (std::slice::from_raw_parts(bytes, length), Ref::from_raw(loader)) };
+        let Some(changed) = hook::transform(session, loader, bytes) else { return };
+        let (Ok(copy), Ok(size)) = (session.jvmti.allocate_copy(&changed), jint::try_from(changed.len())) else {
+            return;
+        };
+        // SAFETY: the VM's out-parameters; it frees the memory, which is JVMTI's.
+        unsafe {
+            new_length.write(size);
+            new_bytes.write(copy.into_raw());
+        }
+    });
+}
+
+/// Tells the person at the target why there is no profile.
+fn complain(why: &str) {
+    eprintln!("quipu: not profiling: {why}");
+}

@@ -1,0 +1,27 @@
+//! The agent: the library that is loaded into the target JVM.
+//!
+//! It is thin. It rewrites classes with [`quipu_rewrite`], keeps the profile in a [`quipu_arena`] file, and gives the
+//! Java runtime the few native methods it needs. What it must never do:
+//!
+//! - panic or unwind into the VM: every callback is guarded, and code that can panic is denied by the lints below;
+//! - run Java code that is instrumented, or take a lock on a way that is taken often;
+//! - fail the target: when something cannot be done, it says so on standard error and the program runs on, unprofiled.
+
+#![allow(unsafe_code, reason = "C entry points, callbacks of the VM, memory maps: each block says why it is sound")]
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
+)]
+
+mod entry;
+mod groups;
+mod guard;
+mod hook;
+mod jimage;
+mod locks;
+mod natives;
+mod options;
+mod registry;
+mod session;
+mod start;
+mod world;

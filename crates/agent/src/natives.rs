@@ -1,0 +1,79 @@
+//! The native methods of `java.quipu.Natives`. Called by the runtime on application threads, never on the way taken
+//! often; each works on the session that registered it.
+
+use std::ffi::c_void;
+
+use quipu_jvm::sys::{JNIEnv, jclass, jobject};
+use quipu_jvm::{Env, NativeMethod, Ref};
+
+use crate::guard::guarded;
+use crate::session::Session;
+
+/// The table to register.
+pub fn table() -> [NativeMethod<'static>; 8] {
+    let method = |name, descriptor, function| NativeMethod { name, descriptor, function };
+    [
+        method(c"base", c"()J", base as *mut c_void),
+        method(c"sizes", c"()J", sizes as *mut c_void),
+        method(c"sink", c"()J", sink as *mut c_void),
+        method(c"maxDepth", c"()I", max_depth as *mut c_void),
+        method(c"sites", c"()Z", sites as *mut c_void),
+        method(c"commit", c"(J)Z", commit as *mut c_void),
+        method(c"group", c"(Ljava/lang/Thread;)I", group as *mut c_void),
+        method(c"tree", c"(II)V", tree as *mut c_void),
+    ]
+}
+
+extern "system" fn base(_: *mut JNIEnv, _: jclass) -> i64 {
+    guarded(0, || Session::get().map_or(0, |s| s.arena.base() as i64))
+}
+
+extern "system" fn sizes(_: *mut JNIEnv, _: jclass) -> i64 {
+    guarded(0, || Session::get().map_or(0, |s| s.registry.sizes() as i64))
+}
+
+extern "system" fn sink(_: *mut JNIEnv, _: jclass) -> i64 {
+    guarded(0, || Session::get().map_or(0, |s| s.sink() as i64))
+}
+
+extern "system" fn max_depth(_: *mut JNIEnv, _: jclass) -> i32 {
+    guarded(i32::MAX, || {
+        Session::get().map_or(i32::MAX, |s| i32::try_from(s.options.max_depth).unwrap_or(i32::MAX))
+    })
+}
+
+extern "system" fn sites(_: *mut JNIEnv, _: jclass) -> u8 {
+    guarded(0, || Session::get().is_some_and(|s| s.options.sites).into())
+}
+
+extern "system" fn commit(_: *mut JNIEnv, _: jclass, end: i64) -> u8 {
+    guarded(0, || {
+        let end = u64::try_from(end).unwrap_or(u64::MAX);
+        Session::get().is_some_and(|s| s.arena.commit(end)).into()
+    })
+}
+
+extern "system" fn group(env: *mut JNIEnv, _: jclass, thread: jobject) -> i32 {
+    guarded(-1, || {
+        // SAFETY: the VM passes this thread's environment and a local reference that lasts for this call.
+        let (Some(env), Some(thread)) = (unsafe { Env::from_raw(env) }, unsafe { Ref::from_raw(thread) }) else {
+            return -1;
+        };
+        let Some(session) = Session::get() else { return -1 };
+        let is_virtual = env.is_virtual(thread);
+        let info = session.jvmti.thread_info(&env, Some(thread));
+        let name = info.as_ref().map_or(&b"?"[..], |info| info.name.as_bytes());
+        let group = session.groups.join(&session.arena, name, is_virtual);
+        group.and_then(|id| i32::try_from(id).ok()).unwrap_or(-1)
+    })
+}
+
+extern "system" fn tree(_: *mut JNIEnv, _: jclass, tree: i32, group: i32) {
+    guarded((), || {
+        if let Some(session) = Session::get() {
+            let record = quipu_arena::record::Record::Tree { id: tree as u32, group: group as u32 };
+            // A full arena: the tree's counts are kept, under no name.
+            let _ = session.arena.log(&record);
+        }
+    });
+}

@@ -1,0 +1,154 @@
+//! What the agent was asked to do: `key=value` pairs separated by commas.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use quipu_classfile::BlockAnalysis;
+use quipu_rewrite::{Selection, parse_classes};
+
+/// The agent's options.
+#[derive(Debug)]
+pub struct Options {
+    /// Directory for the arena.
+    pub directory: Option<PathBuf>,
+    /// The size the arena may grow to.
+    pub limit: u64,
+    /// Which blocks are counted.
+    pub analysis: BlockAnalysis,
+    /// Whether call sites are told apart.
+    pub sites: bool,
+    /// Whether executions of each block are counted.
+    pub blocks: bool,
+    /// Contexts below this depth are folded.
+    pub max_depth: u32,
+    /// Which classes and methods are counted.
+    pub selection: Selection,
+    /// How trees of ended threads are shared.
+    pub merge: MergeThreads,
+    /// Whether the JDK's sources of variation are pinned.
+    pub deterministic: bool,
+}
+
+/// Which threads use one tree after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MergeThreads {
+    /// Those whose names differ in digits only.
+    Name,
+    /// All of the same kind (platform or virtual).
+    All,
+    /// None: each thread has a tree of its own.
+    Never,
+}
+
+/// An option the agent does not understand.
+#[derive(Debug, PartialEq, Eq)]
+pub struct BadOption(String);
+
+impl fmt::Display for BadOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Options {
+    /// Parses the text behind `-agentpath:libquipu_agent.so=`.
+    pub fn parse(text: &str) -> Result<Options, BadOption> {
+        let mut options = Options {
+            directory: None,
+            limit: default_limit(),
+            analysis: BlockAnalysis::Default,
+            sites: false,
+            blocks: false,
+            max_depth: u32::MAX,
+            selection: Selection::default(),
+            merge: MergeThreads::Name,
+            deterministic: false,
+        };
+        for pair in text.split(',').filter(|pair| !pair.is_empty()) {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let value = unescape(value);
+            options.set(key, &value)?;
+        }
+        Ok(options)
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), BadOption> {
+        match key {
+            "exact" => {}
+            "dir" => self.directory = Some(PathBuf::from(value)),
+            "limit" => self.limit = number(key, value)?,
+            "bba" => self.analysis = analysis(value)?,
+            "sites" => self.sites = true,
+            "blocks" => self.blocks = true,
+            "max-depth" => self.max_depth = u32::try_from(number(key, value)?).unwrap_or(u32::MAX),
+            "include" => self.selection.include(value),
+            "exclude" => self.selection.exclude(value),
+            "deterministic" => self.deterministic = true,
+            "merge-threads" => {
+                self.merge = match value {
+                    "name" => MergeThreads::Name,
+                    "all" => MergeThreads::All,
+                    "never" => MergeThreads::Never,
+                    _ => return Err(bad(key, value, "name, all or never")),
+                }
+            }
+            _ => return Err(BadOption(format!("unknown agent option '{key}'"))),
+        }
+        Ok(())
+    }
+}
+
+fn analysis(value: &str) -> Result<BlockAnalysis, BadOption> {
+    match value {
+        "default" => Ok(BlockAnalysis::Default),
+        "precise" => Ok(BlockAnalysis::Precise),
+        list => parse_classes(&list.replace('+', ","))
+            .map(BlockAnalysis::Custom)
+            .map_err(|unknown| BadOption(format!("bba={value}: {unknown}"))),
+    }
+}
+
+fn number(key: &str, value: &str) -> Result<u64, BadOption> {
+    value.parse().map_err(|_| bad(key, value, "a number"))
+}
+
+fn bad(key: &str, value: &str, wanted: &str) -> BadOption {
+    BadOption(format!("agent option {key}={value}: must be {wanted}"))
+}
+
+/// `%2C` for a comma, so that values can hold one.
+fn unescape(value: &str) -> String {
+    value.replace("%2C", ",").replace("%25", "%")
+}
+
+/// A tenth of the machine's memory, at most 4 GB.
+fn default_limit() -> u64 {
+    const MOST: u64 = 4 << 30;
+    // SAFETY: plain queries without pointers.
+    let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    let memory = u64::try_from(pages).unwrap_or(0).saturating_mul(u64::try_from(size).unwrap_or(0));
+    match memory / 10 {
+        0 => 1 << 30,
+        tenth => tenth.clamp(256 << 20, MOST),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read() {
+        let o = Options::parse("exact,dir=/a%2Cb,limit=77,bba=precise,max-depth=9,merge-threads=all").unwrap();
+        assert_eq!(o.directory.as_deref(), Some("/a,b".as_ref()));
+        assert_eq!((o.limit, o.max_depth, o.merge), (77, 9, MergeThreads::All));
+        assert_eq!(o.analysis, BlockAnalysis::Precise);
+    }
+
+    #[test]
+    fn a_wrong_option_is_named() {
+        let error = |text| Options::parse(text).unwrap_err().to_string();
+        assert_eq!(error("limt=3"), "unknown agent option 'limt'");
+        assert_eq!(error("limit=x"), "agent option limit=x: must be a number");
+    }
+}

@@ -1,0 +1,194 @@
+//! Ids of classes and methods, and what the Java runtime must know of each method.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use quipu_arena::layout;
+use quipu_arena::record::{Record, flag};
+use quipu_arena::writer::ArenaWriter;
+use quipu_classfile::ClassFile;
+use quipu_rewrite::Shape;
+
+use crate::locks::lock;
+
+/// Hands out ids.
+pub struct Registry {
+    state: Mutex<State>,
+    /// Two words for each method id: size of its nodes, number of their slots. Reserved for all ids, touched as used.
+    sizes: *mut u32,
+}
+
+#[derive(Default)]
+struct State {
+    next_method: u32,
+    next_class: u32,
+    /// First method id of each class that was rewritten, by loader and name.
+    ranges: HashMap<(u32, Box<[u8]>), Range>,
+    opaque: HashMap<(Box<[u8]>, Box<[u8]>, Box<[u8]>), u32>,
+    opaque_classes: HashMap<Box<[u8]>, u32>,
+}
+
+#[derive(Clone, Copy)]
+struct Range {
+    first: u32,
+    count: u32,
+    /// A hash of the methods' shapes: nodes of an id must all have the same size.
+    shapes: u64,
+}
+
+// SAFETY: `sizes` points to a mapping that lives as long as the process; entries are written before their id is used in
+// any class.
+unsafe impl Send for Registry {}
+// SAFETY: as above.
+unsafe impl Sync for Registry {}
+
+impl Registry {
+    /// A registry without ids; `None` if the table cannot be reserved.
+    pub fn new() -> Option<Registry> {
+        // SAFETY: a fresh private mapping at an address of the kernel's choice; pages appear when touched.
+        let sizes = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                layout::MAX_METHODS as usize * 8,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                -1,
+                0,
+            )
+        };
+        if sizes == libc::MAP_FAILED {
+            return None;
+        }
+        let state = State { next_method: layout::ROOT_METHOD + 1, next_class: 1, ..State::default() };
+        Some(Registry { state: Mutex::new(state), sizes: sizes.cast() })
+    }
+
+    /// Address of the table of node sizes.
+    pub fn sizes(&self) -> *mut u32 {
+        self.sizes
+    }
+
+    /// First of `count` ids for the methods of a class. A class that is rewritten again gets the ids it had.
+    pub fn reserve(&self, loader: u32, class: &[u8], count: u32) -> Option<u32> {
+        let mut state = lock(&self.state);
+        if let Some(range) = state.ranges.get(&(loader, class.into())) {
+            if range.count == count {
+                return Some(range.first);
+            }
+        }
+        state.take(count)
+    }
+
+    /// Enters a rewritten class: sizes for the runtime, names for the reader. `false` if the class must not be used:
+    /// it has nodes of another shape under the same ids, or the arena is full.
+    pub fn enter(
+        &self,
+        arena: &ArenaWriter,
+        loader: u32,
+        class: &ClassFile<'_>,
+        first: u32,
+        shapes: &[Shape],
+    ) -> bool {
+        let hash = hash_shapes(shapes);
+        let count = class.methods().len() as u32;
+        let id = {
+            let mut state = lock(&self.state);
+            match state.ranges.get(&(loader, class.name().into())) {
+                Some(range) if range.first == first => return range.shapes == hash,
+                _ => {}
+            }
+            state.ranges.insert((loader, class.name().into()), Range { first, count, shapes: hash });
+            let id = state.next_class;
+            state.next_class += 1;
+            id
+        };
+        let mut records = Vec::with_capacity(64 * shapes.len());
+        let source = class.source_file().unwrap_or_default();
+        Record::Class { id, loader, name: class.name(), source }.encode(&mut records);
+        for shape in shapes {
+            let Some(method) = class.method(shape.index) else { return false };
+            self.set_size(shape.id, layout::node_size(shape.slots, shape.blocks.len() as u32 / 2), shape.slots);
+            Record::Method {
+                id: shape.id,
+                class: id,
+                flags: if shape.straight.is_some() { flag::STRAIGHT } else { 0 },
+                straight: shape.straight.unwrap_or(0),
+                name: method.name(),
+                descriptor: method.descriptor(),
+                lines: &bytes_of_u16(&shape.lines),
+                sites: &bytes_of_u16(&shape.sites),
+                blocks: &bytes_of_u16(&shape.blocks),
+                derived: &shape.derived.iter().flat_map(|id| id.to_ne_bytes()).collect::<Vec<u8>>(),
+            }
+            .encode(&mut records);
+        }
+        arena.log_encoded(&records).is_some()
+    }
+
+    /// Id of an opaque method, which has no code to carry one.
+    pub fn opaque(&self, arena: &ArenaWriter, class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<u32> {
+        let mut state = lock(&self.state);
+        let key = (class.into(), name.into(), descriptor.into());
+        if let Some(&id) = state.opaque.get(&key) {
+            return Some(id);
+        }
+        let class_id = match state.opaque_classes.get(class) {
+            Some(&id) => id,
+            None => {
+                let id = state.next_class;
+                state.next_class += 1;
+                arena.log(&Record::Class { id, loader: 0, name: class, source: b"" })?;
+                state.opaque_classes.insert(class.into(), id);
+                id
+            }
+        };
+        let id = state.take(1)?;
+        arena.log(&Record::Method {
+            id,
+            class: class_id,
+            flags: flag::OPAQUE,
+            straight: 0,
+            name,
+            descriptor,
+            lines: b"",
+            sites: b"",
+            blocks: b"",
+            derived: b"",
+        })?;
+        self.set_size(id, layout::node_size(0, 0), 0);
+        state.opaque.insert(key, id);
+        Some(id)
+    }
+
+    fn set_size(&self, id: u32, size: u64, slots: u32) {
+        debug_assert!(id < layout::MAX_METHODS);
+        // SAFETY: ids come from `take`, which keeps them below the table's length; nobody reads an entry before the
+        // class with that id is defined.
+        unsafe {
+            self.sizes.add(id as usize * 2).write_volatile(size as u32);
+            self.sizes.add(id as usize * 2 + 1).write_volatile(slots);
+        }
+    }
+}
+
+impl State {
+    fn take(&mut self, count: u32) -> Option<u32> {
+        let first = self.next_method;
+        let next = first.checked_add(count).filter(|&next| next <= layout::MAX_METHODS)?;
+        self.next_method = next;
+        Some(first)
+    }
+}
+
+fn hash_shapes(shapes: &[Shape]) -> u64 {
+    use std::hash::{Hash, Hasher};
+    let mut hasher = std::collections::hash_map::DefaultHasher::new();
+    for shape in shapes {
+        (shape.id, shape.index, shape.slots, shape.blocks.len(), shape.straight).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+fn bytes_of_u16(numbers: &[u16]) -> Vec<u8> {
+    numbers.iter().flat_map(|n| n.to_ne_bytes()).collect()
+}

@@ -1,0 +1,147 @@
+//! The profile that is being taken in this process.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use quipu_arena::layout::{self, header, node};
+use quipu_arena::place;
+use quipu_arena::record::Record;
+use quipu_arena::writer::ArenaWriter;
+use quipu_jvm::{Jvmti, Object};
+use quipu_rewrite::{Call, Known, Plan};
+
+use crate::groups::Groups;
+use crate::options::Options;
+use crate::registry::Registry;
+use crate::world::World;
+
+/// Everything the callbacks need. Made once, never dropped: callbacks may come until the process ends.
+pub struct Session {
+    /// The environment the events belong to.
+    pub jvmti: Jvmti,
+    /// What was asked for.
+    pub options: Options,
+    /// Where the profile is kept.
+    pub arena: ArenaWriter,
+    /// Ids.
+    pub registry: Registry,
+    /// Threads.
+    pub groups: Groups,
+    /// Classes.
+    pub world: World,
+    /// How classes are rewritten.
+    pub plan: Plan,
+    next_loader: AtomicI64,
+}
+
+static SESSION: OnceLock<Session> = OnceLock::new();
+
+impl Session {
+    /// The session, once there is one.
+    pub fn get() -> Option<&'static Session> {
+        SESSION.get()
+    }
+
+    /// Begins the session of this process.
+    pub fn begin(jvmti: Jvmti, options: Options) -> Result<&'static Session, String> {
+        let directory = match &options.directory {
+            Some(directory) => directory.clone(),
+            None => place::directory().map_err(|e| format!("no private directory for the profile: {e}"))?,
+        };
+        let path = arena_path(&directory);
+        let arena = ArenaWriter::create(&path, options.limit)
+            .map_err(|e| format!("cannot make {}: {e}", path.display()))?;
+        let registry = Registry::new().ok_or("no address space for the table of methods")?;
+        let java_home = jvmti.system_property(c"java.home").unwrap_or_default();
+        let plan = Plan {
+            runtime: "java/quipu",
+            analysis: options.analysis,
+            sites: options.sites,
+            blocks: options.blocks,
+            selection: options.selection.clone(),
+        };
+        let groups = Groups::new(options.merge);
+        let world = World::new(Path::new(&java_home));
+        let session =
+            Session { jvmti, options, arena, registry, groups, world, plan, next_loader: AtomicI64::new(1) };
+        SESSION.set(session).map_err(|_| "the agent is loaded already".to_owned())?;
+        SESSION.get().ok_or_else(|| "the agent is loaded already".to_owned())
+    }
+
+    /// Tells the reader a fact.
+    pub fn note(&self, key: &str, value: &str) {
+        // A full arena has no room for facts; the profile is usable without.
+        let _ = self.arena.log(&Record::Info { key: key.as_bytes(), value: value.as_bytes() });
+    }
+
+    /// Tells the reader what was left as it was.
+    pub fn leave(&self, what: &[u8], why: &str) {
+        let _ = self.arena.log(&Record::Left { what, why: why.as_bytes() });
+    }
+
+    /// A dense number for a class loader, kept as its tag; 0 is the boot loader.
+    pub fn loader(&self, loader: Option<Object<'_>>) -> u32 {
+        let Some(loader) = loader else { return 0 };
+        let number = match self.jvmti.tag(loader) {
+            Ok(0) => {
+                let number = self.next_loader.fetch_add(1, Ordering::Relaxed);
+                // Two threads may race to number a loader; each class then still has its own ids.
+                let _ = self.jvmti.set_tag(loader, number);
+                number
+            }
+            Ok(number) => number,
+            Err(_) => self.next_loader.fetch_add(1, Ordering::Relaxed),
+        };
+        u32::try_from(number).unwrap_or(u32::MAX)
+    }
+
+    /// Address of a node that takes the calls whose contexts cannot be kept. Every slot holds 1: an empty slot whose
+    /// owner is node 0, which does not exist.
+    pub fn sink(&self) -> *mut u8 {
+        static SINK: OnceLock<usize> = OnceLock::new();
+        let address = SINK.get_or_init(|| {
+            let words = layout::node_size(layout::MAX_SLOTS, 0) / 4;
+            let mut sink = vec![1u32; words as usize];
+            for word in sink.iter_mut().take(node::SLOTS as usize / 4) {
+                *word = 0;
+            }
+            // As u64s, so that the counters in it are aligned.
+            let aligned: Vec<u64> = sink
+                .chunks(2)
+                .map(|pair| pair.iter().rev().fold(0, |word, &half| word << 32 | u64::from(half)))
+                .collect();
+            aligned.leak().as_mut_ptr() as usize
+        });
+        *address as *mut u8
+    }
+
+    /// The target is about to end.
+    pub fn end(&self) {
+        self.arena.end();
+    }
+
+    /// Adds to a counter of the arena's header.
+    pub fn count(&self, field: u64, n: u64) {
+        self.arena.add(field, n);
+    }
+
+    /// Nanoseconds spent in rewriting.
+    pub fn spent(&self, nanos: u128) {
+        self.count(header::REWRITE_NANOS, u64::try_from(nanos).unwrap_or(0));
+    }
+}
+
+impl Known for Session {
+    fn opaque(&self, call: &Call<'_>) -> Option<u32> {
+        let method = self.world.opaque(call)?;
+        self.registry.opaque(&self.arena, &method.class, call.name, call.descriptor)
+    }
+}
+
+fn arena_path(directory: &Path) -> PathBuf {
+    let mut token = [0u8; 8];
+    // SAFETY: the kernel writes at most eight bytes. A short answer leaves zeros, and `create_new` guards the name.
+    unsafe { libc::getrandom(token.as_mut_ptr().cast(), token.len(), 0) };
+    directory.join(place::file_name(std::process::id(), u64::from_ne_bytes(token)))
+}

@@ -1,0 +1,135 @@
+//! From a live VM to an instrumented one: the runtime is defined and bound, then what is loaded is retransformed.
+
+use std::ffi::CStr;
+use std::sync::OnceLock;
+use std::time::Instant;
+
+use quipu_jvm::jni::kind;
+use quipu_jvm::{Class, Env, Error, Global, Jvmti, MethodId, Thread, jdk_version, sys};
+
+use crate::natives;
+use crate::session::Session;
+
+/// The runtime's classes, in the order in which they can be defined.
+const RUNTIME: &[(&CStr, &[u8])] = include!(concat!(env!("OUT_DIR"), "/runtime_classes.rs"));
+
+/// Packages of `java.base` the runtime is made of.
+const INTERNAL: [&CStr; 2] = [c"jdk.internal.misc", c"jdk.internal.vm.annotation"];
+
+/// How to tell the runtime that a thread has ended.
+struct EndThread {
+    probe: Global<kind::Class>,
+    method: MethodId,
+}
+
+static END_THREAD: OnceLock<EndThread> = OnceLock::new();
+
+/// The thread has ended: its tree can go to the next one.
+pub fn end_thread(env: &Env<'_>, thread: Thread<'_>) {
+    let Some(end) = END_THREAD.get() else { return };
+    // SAFETY: the method takes one thread and returns nothing.
+    let ended = unsafe { env.call_static_void(end.probe.get(), end.method, &[sys::jvalue { l: thread.raw() }]) };
+    // An exception here can only be a lack of memory; the tree is then not used again.
+    let _ = ended;
+}
+
+/// Instruments the VM.
+pub fn start(session: &'static Session, env: &mut Env<'_>) -> Result<(), Error> {
+    let began = Instant::now();
+    describe(session);
+    define_runtime(env, session.jvmti)?;
+    session.jvmti.set_event_mode(sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true, None)?;
+    retransform_loaded(session, env)?;
+    session.note("start.nanos", &began.elapsed().as_nanos().to_string());
+    Ok(())
+}
+
+fn describe(session: &Session) {
+    const FACTS: [(&str, &CStr); 7] = [
+        ("java.version", c"java.version"),
+        ("java.vendor", c"java.vendor"),
+        ("java.vm.name", c"java.vm.name"),
+        ("java.vm.version", c"java.vm.version"),
+        ("java.command", c"sun.java.command"),
+        ("os.name", c"os.name"),
+        ("os.arch", c"os.arch"),
+    ];
+    for (key, property) in FACTS {
+        if let Ok(value) = session.jvmti.system_property(property) {
+            session.note(key, &value);
+        }
+    }
+    if let Ok(version) = jdk_version(session.jvmti) {
+        session.note("java.feature", &version.feature.to_string());
+    }
+}
+
+fn define_runtime(env: &Env<'_>, jvmti: Jvmti) -> Result<(), Error> {
+    let mut natives_class = None;
+    let mut last: Option<Class<'_>> = None;
+    for (name, bytes) in RUNTIME {
+        let class = env.define_class(name, None, bytes)?;
+        if *name == c"java/quipu/Natives" {
+            natives_class = Some(class);
+        }
+        last = Some(class);
+    }
+    let (Some(natives_class), Some(probe)) = (natives_class, last) else { return Ok(()) };
+    open_internals(env, jvmti, probe)?;
+    // SAFETY: the table's functions have the signatures that Natives.java declares.
+    unsafe { env.register_natives(natives_class, &natives::table())? };
+    // Initialises Probe, and with it Cursor, now: instrumented code must never be the first to do so.
+    let probe = env.find_class(c"java/quipu/Probe")?;
+    let method = env.static_method(probe, c"end", c"(Ljava/lang/Thread;)V")?;
+    let _ = END_THREAD.set(EndThread { probe: env.new_global(probe)?, method });
+    Ok(())
+}
+
+fn open_internals(env: &Env<'_>, jvmti: Jvmti, runtime: Class<'_>) -> Result<(), Error> {
+    let Ok(to) = env.module_of(runtime) else {
+        return Ok(()); // JDK 8: no modules, nothing is closed.
+    };
+    let base = env.module_of(env.find_class(c"java/lang/Object")?)?;
+    for package in INTERNAL {
+        jvmti.add_module_exports(base, package, to)?;
+    }
+    Ok(())
+}
+
+fn retransform_loaded(session: &Session, env: &mut Env<'_>) -> Result<(), Error> {
+    let jvmti = session.jvmti;
+    env.with_frame(64, |env| {
+        let mut classes = jvmti.loaded_classes(env)?;
+        classes.retain(|&class| {
+            !jvmti.is_array(class).unwrap_or(true)
+                && jvmti.is_modifiable(class).unwrap_or(false)
+                && jvmti.class_signature(class).is_ok_and(|signature| {
+                    let name = signature.as_bytes();
+                    let name = name.strip_prefix(b"L").and_then(|name| name.strip_suffix(b";"));
+                    name.is_some_and(|name| session.plan.touches(name))
+                })
+        });
+        session.note("start.classes", &classes.len().to_string());
+        // All in one VM operation, so that every thread begins to count at the same moment.
+        if jvmti.retransform_classes(&classes).is_ok() {
+            return Ok(());
+        }
+        // Some class does not take it. Find it by halves, so that only it is left out.
+        let mut pending = vec![classes.as_slice()];
+        while let Some(batch) = pending.pop() {
+            match (jvmti.retransform_classes(batch), batch) {
+                (Ok(()), _) | (_, []) => {}
+                (Err(error), [class]) => {
+                    let name = jvmti.class_signature(*class);
+                    let name = name.as_ref().map_or(&b"?"[..], |name| name.as_bytes());
+                    session.leave(name, &error.to_string());
+                }
+                (Err(_), batch) => {
+                    let (a, b) = batch.split_at(batch.len() / 2);
+                    pending.extend([b, a]);
+                }
+            }
+        }
+        Ok(())
+    })?
+}

@@ -1,0 +1,53 @@
+//! Finding the agent library and telling it what to do.
+
+use std::path::PathBuf;
+
+use crate::exit::Failure;
+use crate::kinds::Kinds;
+
+const LIBRARY: &str = "libquipu_agent.so";
+
+/// The agent library: beside this program, or in the `lib` directory next to its own.
+pub fn library() -> anyhow::Result<PathBuf> {
+    let program = std::env::current_exe()?;
+    let here = program.parent().map(PathBuf::from).unwrap_or_default();
+    let places = [here.join(LIBRARY), here.join("../lib").join(LIBRARY)];
+    places.iter().find(|path| path.is_file()).map(|path| path.canonicalize()).transpose()?.ok_or_else(|| {
+        Failure::target(format!(
+            "{LIBRARY} is not beside {}: build it with `cargo build --release`, or run ./quipu, which does",
+            program.display()
+        ))
+    })
+}
+
+/// The agent's options for what was asked, with the arena in `directory`.
+pub fn options(kinds: &Kinds, directory: &std::path::Path) -> String {
+    let mut options = vec!["exact".to_owned(), format!("dir={}", escape(&directory.display().to_string()))];
+    let mut add = |key: &str, value: &str| options.push(format!("{key}={}", escape(value)));
+    let exact = &kinds.exact_options;
+    add("bba", &exact.bba.replace(',', "+"));
+    if let Some(depth) = exact.max_depth {
+        add("max-depth", &depth.to_string());
+    }
+    if let Some(limit) = kinds.arena_limit {
+        add("limit", &limit.to_string());
+    }
+    add("merge-threads", exact.merge_threads.as_str());
+    for pattern in &exact.include {
+        add("include", pattern);
+    }
+    for pattern in &exact.exclude {
+        add("exclude", pattern);
+    }
+    for (set, key) in [(exact.sites, "sites"), (exact.blocks, "blocks"), (exact.deterministic, "deterministic")] {
+        if set {
+            options.push(key.to_owned());
+        }
+    }
+    options.join(",")
+}
+
+/// A comma separates options, so one in a value is written `%2C`.
+fn escape(value: &str) -> String {
+    value.replace('%', "%25").replace(',', "%2C")
+}

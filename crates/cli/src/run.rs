@@ -1,0 +1,157 @@
+//! `quipu run`: start a JVM and profile it.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Context;
+use clap::Args;
+use quipu_arena::place;
+use quipu_profile::Profile;
+
+use crate::agent;
+use crate::collect;
+use crate::exit::Failure;
+use crate::kinds::Kinds;
+
+/// Start a JVM and profile it.
+///
+/// The program's output, input and exit status are its own. Programs that start JVMs of their own (mvn, gradle,
+/// scripts) work too: all their JVMs go into one profile.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  quipu run -- java -jar app.jar
+  quipu run --exact --bba precise -o app.quipu -- java -cp classes com.acme.Main input.txt
+  quipu run --include com.acme --deterministic -- java -jar app.jar
+  quipu report app.quipu --by method")]
+pub struct Run {
+    #[command(flatten)]
+    kinds: Kinds,
+
+    /// Where to write the profile
+    #[arg(short, long, value_name = "FILE", default_value = "profile.quipu")]
+    output: PathBuf,
+
+    /// The command that starts the JVM
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// Flags without which the JIT would skip instrumented code, at times of its own choosing.
+const DETERMINISTIC_FLAGS: [&str; 4] = [
+    "-XX:-OptimizeStringConcat",
+    "-XX:-OmitStackTraceInFastThrow",
+    "-XX:+UnlockExperimentalVMOptions",
+    "-XX:hashCode=3",
+];
+
+impl Run {
+    /// Runs the command; the result is its exit status.
+    pub fn run(self) -> anyhow::Result<u8> {
+        let library = agent::library()?;
+        let directory = RunDirectory::new()?;
+        let options = agent::options(&self.kinds, &directory.0);
+        let mut agent = OsString::from("-agentpath:");
+        agent.push(&library);
+        agent.push("=");
+        agent.push(&options);
+        let mut flags = vec![agent];
+        if self.kinds.exact_options.deterministic {
+            flags.extend(DETERMINISTIC_FLAGS.map(OsString::from));
+        }
+        let status = self.spawn(flags)?;
+        let mut profile = collect::from_directory(&directory.0)?.ok_or_else(|| {
+            Failure::target(format!(
+                "{} started no JVM that could be profiled (its exit status was {}); see the messages above",
+                self.command.first().map_or("it", |c| c.to_str().unwrap_or("it")),
+                describe(status)
+            ))
+        })?;
+        profile.meta.target.command = self.command.iter().map(|c| c.to_string_lossy().into_owned()).collect();
+        save(&profile, &self.output)?;
+        Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or_else(|| {
+            // As a shell has it for a program that was killed.
+            status.signal().and_then(|signal| u8::try_from(128 + signal).ok()).unwrap_or(crate::exit::TARGET)
+        }))
+    }
+
+    fn spawn(&self, flags: Vec<OsString>) -> anyhow::Result<ExitStatus> {
+        let (program, arguments) = self.command.split_first().context("no command")?;
+        let mut command = Command::new(program);
+        if Path::new(program).file_name().is_some_and(|name| name == "java") {
+            command.args(&flags);
+        } else {
+            // Something that will start a JVM sooner or later; every JVM reads this variable.
+            let mut all = std::env::var_os("JAVA_TOOL_OPTIONS").unwrap_or_default();
+            for flag in &flags {
+                all.push(" ");
+                all.push(flag);
+            }
+            command.env("JAVA_TOOL_OPTIONS", all);
+        }
+        command.args(arguments);
+        // Ctrl-C goes to the target as well; it decides how to end, and its profile is still written.
+        let interrupted = Arc::new(AtomicBool::new(false));
+        signal_hook::flag::register(signal_hook::consts::SIGINT, interrupted)?;
+        let mut child = command.spawn().map_err(|e| {
+            Failure::usage(format!("cannot start {}: {e}", Path::new(program).display()))
+        })?;
+        loop {
+            match child.wait() {
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                waited => return Ok(waited?),
+            }
+        }
+    }
+}
+
+/// Writes a profile and says so.
+pub fn save(profile: &Profile, path: &Path) -> anyhow::Result<()> {
+    profile.save(path)?;
+    let total = |name| profile.metric(name).map_or(0, |metric| metric.total());
+    eprintln!(
+        "quipu: wrote {}: {} contexts, {} calls, {} bytecodes. Look at it with: quipu report {}",
+        path.display(),
+        profile.tree().len() - profile.threads().len(),
+        total("calls"),
+        total("bytecodes"),
+        path.display()
+    );
+    for (cause, n) in &profile.meta.lost {
+        eprintln!("quipu: not in it: {cause} {n}");
+    }
+    Ok(())
+}
+
+fn describe(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => code.to_string(),
+        (_, Some(signal)) => format!("signal {signal}"),
+        _ => "unknown".to_owned(),
+    }
+}
+
+/// A private directory for the arenas of one run, removed with them.
+struct RunDirectory(PathBuf);
+
+impl RunDirectory {
+    fn new() -> anyhow::Result<RunDirectory> {
+        let parent = place::directory()?;
+        let path = parent.join(format!("run-{}", std::process::id()));
+        // Left behind by a process that had the same id and was killed.
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir(&path).with_context(|| format!("cannot make {}", path.display()))?;
+        Ok(RunDirectory(path))
+    }
+}
+
+impl Drop for RunDirectory {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,20 @@
+//! Numbers of ours on the VM's objects.
+
+use super::{Jvmti, jvmti};
+use crate::Result;
+use crate::jni::Ref;
+
+impl Jvmti {
+    /// The number set on an object, 0 if none was; needs `CAN_TAG_OBJECTS`.
+    pub fn tag<K>(self, object: Ref<'_, K>) -> Result<i64> {
+        let mut tag = 0;
+        // SAFETY: a valid object; the VM writes one long.
+        unsafe { jvmti!(self, GetTag, object.raw(), &mut tag) }.map(|()| tag)
+    }
+
+    /// Sets a number on an object, which lasts as long as the object; needs `CAN_TAG_OBJECTS`.
+    pub fn set_tag<K>(self, object: Ref<'_, K>, tag: i64) -> Result<()> {
+        // SAFETY: a valid object.
+        unsafe { jvmti!(self, SetTag, object.raw(), tag) }
+    }
+}

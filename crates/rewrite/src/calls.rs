@@ -1,0 +1,133 @@
+//! The calls a method makes, and the slots its nodes have for them.
+
+use std::collections::HashMap;
+
+use quipu_classfile::opcode::{INVOKEDYNAMIC, INVOKEINTERFACE, INVOKESPECIAL, INVOKESTATIC, INVOKEVIRTUAL};
+use quipu_classfile::{Code, ConstantPool, Instruction};
+
+use crate::Known;
+
+/// Beyond so many targets slots are shared, so that the nodes of huge methods stay small; sharing only costs time.
+/// Call sites are never shared.
+const MOST_TARGETS: u32 = 64;
+
+/// A call as it stands in the code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Call<'a> {
+    /// Internal name of the class it names.
+    pub owner: &'a [u8],
+    /// Method name.
+    pub name: &'a [u8],
+    /// Descriptor.
+    pub descriptor: &'a [u8],
+    /// Whether the receiver's class decides what runs.
+    pub is_virtual: bool,
+}
+
+/// What is inserted at a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Site {
+    /// The caller publishes this slot.
+    Publish {
+        /// Where the call is.
+        bci: u32,
+        /// The slot.
+        slot: u32,
+    },
+    /// The caller counts an opaque callee.
+    Opaque {
+        /// Where the call is.
+        bci: u32,
+        /// The slot of the callee's node.
+        slot: u32,
+        /// The callee.
+        id: u32,
+    },
+    /// A constructor's call of its super class's, or of another of its own.
+    Initialise {
+        /// Where the call is.
+        bci: u32,
+    },
+}
+
+/// All calls of a method.
+#[derive(Debug, Default)]
+pub struct Calls {
+    /// What is inserted, in code order; an [`Site::Initialise`] comes before the other of the same call.
+    pub sites: Vec<Site>,
+    /// Number of slots, slot 0 included.
+    pub slots: u32,
+    /// Bytecode index of each slot from 1 on, if slots are sites.
+    pub bcis: Vec<u16>,
+    /// Opaque callees that are called before anything can go wrong; they need no code.
+    pub derived: Vec<u32>,
+}
+
+/// The instruction's call; `None` if it is none or is malformed.
+pub fn call_of<'a>(instruction: &Instruction<'_>, pool: &ConstantPool<'a>) -> Option<Call<'a>> {
+    let is_virtual = match instruction.opcode {
+        INVOKEVIRTUAL | INVOKEINTERFACE => true,
+        INVOKESTATIC | INVOKESPECIAL => false,
+        _ => return None,
+    };
+    let member = pool.member(instruction.pool_index()?).ok()?;
+    Some(Call { owner: member.owner, name: member.name, descriptor: member.descriptor, is_virtual })
+}
+
+/// Constructors that throw nothing and call nothing.
+pub fn is_object_constructor(call: &Call<'_>) -> bool {
+    call.owner == b"java/lang/Object" && call.name == b"<init>"
+}
+
+impl Calls {
+    /// Finds the calls. `prefix_end` is the first instruction behind those that every run of the method executes.
+    pub fn find(
+        code: &Code<'_>,
+        pool: &ConstantPool<'_>,
+        own: Option<(&[u8], Option<&[u8]>)>,
+        sites: bool,
+        prefix_end: u32,
+        known: &dyn Known,
+    ) -> Calls {
+        let mut calls = Calls { slots: 1, ..Calls::default() };
+        let mut targets: HashMap<(Call<'_>, Option<u32>), u32> = HashMap::new();
+        for instruction in code.instructions().map_while(Result::ok) {
+            let bci = instruction.bci;
+            let dynamic = instruction.opcode == INVOKEDYNAMIC;
+            let call = call_of(&instruction, pool);
+            if let (Some(call), Some((this, super_name))) = (call, own) {
+                let own_class = call.owner == this || Some(call.owner) == super_name;
+                if call.name == b"<init>" && own_class && !is_object_constructor(&call) {
+                    calls.sites.push(Site::Initialise { bci });
+                }
+            }
+            let (key, opaque) = match call {
+                Some(call) => ((call, sites.then_some(bci)), known.opaque(&call)),
+                None if dynamic => {
+                    let none = Call { owner: b"", name: b"", descriptor: b"", is_virtual: false };
+                    ((none, Some(bci)), None)
+                }
+                None => continue,
+            };
+            if let (Some(id), true, false) = (opaque, bci < prefix_end, sites) {
+                calls.derived.push(id);
+                continue;
+            }
+            let slot = *targets.entry(key).or_insert_with(|| {
+                if sites {
+                    calls.bcis.push(bci as u16);
+                }
+                if !sites && calls.slots > MOST_TARGETS {
+                    return 1 + (bci % MOST_TARGETS);
+                }
+                calls.slots += 1;
+                calls.slots - 1
+            });
+            calls.sites.push(match opaque {
+                Some(id) => Site::Opaque { bci, slot, id },
+                None => Site::Publish { bci, slot },
+            });
+        }
+        calls
+    }
+}

@@ -1,0 +1,335 @@
+//! Exact profiles: every method finds its node when it is entered, counts its bytecodes in a local variable, and adds
+//! them to the node however it is left.
+//!
+//! What is inserted depends on what the method can do:
+//!
+//! | method | entry | calls | exits |
+//! |---|---|---|---|
+//! | leaf, one way through | find node, count the call | – | – |
+//! | leaf with branches | the same, keep the node | – | add the count |
+//! | others | keep cursor, old slot and node; publish slot 0 | publish a slot | put the slot back, add the count |
+//!
+//! Opaque methods count nothing; those that call others hide what they call.
+
+use quipu_classfile::opcode::{DUP, InstructionClass, ISUB, POP2};
+use quipu_classfile::{
+    BlockAnalysis, Blocks, ClassEditor, ClassFile, Code, CodeEditor, EditError, Method, Snippet, VerificationType,
+};
+
+use crate::calls::{Calls, Site};
+use crate::leaf::{is_leaf, safe_prefix};
+use crate::probes::Probes;
+use crate::selection::untouchable;
+use crate::treatment::Treatment;
+use crate::{Known, Left, Plan, Rewritten, Shape};
+
+/// Slots a node can have at most; the arena's limit.
+const MOST_SLOTS: u32 = 60_000;
+
+/// Rewrites a class. Its methods get the ids from `first` on, in their order.
+pub fn rewrite(class: &ClassFile<'_>, plan: &Plan, first: u32, known: &dyn Known) -> Result<Rewritten, EditError> {
+    let untouchable = untouchable(class.name());
+    let probes = Probes::new(plan.runtime);
+    let mut editor = ClassEditor::new(class);
+    let mut out = Rewritten::default();
+    for method in class.methods() {
+        let treatment = match Treatment::of(&method, untouchable) {
+            Treatment::Count if is_empty_finalizer(&method) => continue,
+            Treatment::Count | Treatment::CountLoading if !plan.selection.method(class.name(), method.name()) => {
+                continue;
+            }
+            Treatment::Leave(_) => continue,
+            treatment => treatment,
+        };
+        let id = first + method.index() as u32;
+        let edited = match treatment {
+            Treatment::Count => count(&mut editor, &probes, method, id, plan, known, false).map(Some),
+            Treatment::CountLoading => count(&mut editor, &probes, method, id, plan, known, true).map(Some),
+            Treatment::Opaque => aside(&mut editor, &probes, method, "hide").map(|()| None),
+            Treatment::Loading => aside(&mut editor, &probes, method, "load").map(|()| None),
+            Treatment::Leave(_) => Ok(None),
+        };
+        match edited {
+            Ok(Some(shape)) => out.shapes.push(shape),
+            Ok(None) => {}
+            Err(error) => out.left.push(Left { index: method.index(), why: error.to_string() }),
+        }
+    }
+    if editor.is_changed() {
+        out.bytes = Some(editor.into_bytes().into_owned());
+    }
+    Ok(out)
+}
+
+/// An empty `finalize()` means to the VM that the class has no finalizer; with code in it, every instance gets one.
+fn is_empty_finalizer(method: &Method<'_, '_>) -> bool {
+    method.name() == b"finalize"
+        && method.descriptor() == b"()V"
+        && method.code().ok().flatten().is_some_and(|code| code.bytes.len() == 1)
+}
+
+/// The local variables of a counted method.
+struct Locals {
+    cursor: u16,
+    slot: u16,
+    node: u16,
+    count: u16,
+}
+
+fn count(
+    editor: &mut ClassEditor<'_, '_>,
+    probes: &Probes,
+    method: Method<'_, '_>,
+    id: u32,
+    plan: &Plan,
+    known: &dyn Known,
+    loading: bool,
+) -> Result<Shape, EditError> {
+    let class = method.class();
+    let Some(mut code) = editor.edit_method(method.index())? else {
+        return Err(EditError::BadSnippet("no code"));
+    };
+    let body = *code.code();
+    let blocks = code.blocks(plan.analysis);
+    let one_way = code.blocks(BlockAnalysis::Default);
+    let leaf = !loading && !plan.blocks && is_leaf(&method, &body);
+    // What lies in the first block, and not in a loop, is executed once by every call.
+    let prefix = match one_way.iter().next() {
+        Some(block) if !block.is_loop_header => safe_prefix(&method, &body).min(block.end),
+        _ => 0,
+    };
+    let constructor = (method.name() == b"<init>").then(|| (class.name(), class.super_name()));
+    let calls = Calls::find(&body, class.pool(), constructor, plan.sites, prefix, known);
+    if calls.slots > MOST_SLOTS {
+        return Err(EditError::TooLarge { size: body.bytes.len() as u32 });
+    }
+    let initialises = calls.sites.iter().any(|site| matches!(site, Site::Initialise { .. }));
+    // An exception out of super() passes the handler by, so what follows it must not be taken for granted.
+    let exceptions_matter = plan.analysis != BlockAnalysis::Default;
+    let straight = one_way.is_straight_line() && !(initialises && exceptions_matter);
+    let length: u32 = one_way.iter().map(|block| block.instructions).sum();
+    let counts = !straight || (exceptions_matter && !leaf);
+    let word = id << 1 | 1;
+    let mut s = Snippet::new();
+
+    if leaf && calls.sites.is_empty() && straight {
+        probes.int(code.pool(), &mut s, word)?;
+        probes.call(code.pool(), &mut s, "leaf", "(I)J")?;
+        code.insert_entry(s.op(POP2))?;
+    } else if leaf {
+        let locals = Locals { cursor: 0, slot: 0, node: code.new_local(VerificationType::Long)?, count: 0 };
+        let locals = if counts { Locals { count: code.new_local(VerificationType::Int)?, ..locals } } else { locals };
+        probes.int(code.pool(), &mut s, word)?;
+        probes.call(code.pool(), &mut s, "leaf", "(I)J")?;
+        s.lstore(locals.node);
+        if counts {
+            s.int16(0).istore(locals.count);
+        }
+        code.insert_entry(&s)?;
+        insert_counting(&mut code, probes, &blocks, &locals, counts, None)?;
+        insert_calls(&mut code, probes, &calls, &locals, counts)?;
+        if counts {
+            s.clear().lload(locals.node).iload(locals.count);
+            probes.call(code.pool(), &mut s, "count", "(JI)V")?;
+            code.insert_before_returns(&s)?;
+        }
+    } else {
+        let cursor_class = probes.cursor_class(code.pool())?;
+        let mut locals = Locals {
+            cursor: code.new_local(VerificationType::Object(cursor_class))?,
+            slot: code.new_local(VerificationType::Long)?,
+            node: code.new_local(VerificationType::Long)?,
+            count: 0,
+        };
+        keep_cursor(&mut code, probes, &mut s, &locals)?;
+        s.aload(locals.cursor);
+        probes.int(code.pool(), &mut s, word)?;
+        probes.call(code.pool(), &mut s, if loading { "enterLoading" } else { "enter" }, "(@I)J")?;
+        s.lstore(locals.node);
+        if counts {
+            locals.count = code.new_local(VerificationType::Int)?;
+            s.int16(0).istore(locals.count);
+        }
+        code.insert_entry(&s)?;
+        insert_counting(&mut code, probes, &blocks, &locals, counts, plan.blocks.then_some(calls.slots))?;
+        insert_calls(&mut code, probes, &calls, &locals, counts)?;
+        insert_exits(&mut code, probes, &locals, counts, straight.then_some(length))?;
+    }
+    code.finish()?;
+    Ok(Shape {
+        id,
+        index: method.index(),
+        slots: calls.slots,
+        straight: straight.then_some(length),
+        sites: calls.bcis,
+        blocks: if plan.blocks {
+            blocks.iter().flat_map(|block| [block.start as u16, block.instructions as u16]).collect()
+        } else {
+            Vec::new()
+        },
+        derived: calls.derived,
+        lines: lines(&method, &body, plan.sites || plan.blocks),
+    })
+}
+
+/// Cursor and the slot that the caller published, into local variables.
+fn keep_cursor(
+    code: &mut CodeEditor<'_, '_, '_>,
+    probes: &Probes,
+    s: &mut Snippet,
+    locals: &Locals,
+) -> Result<(), EditError> {
+    s.clear();
+    probes.call(code.pool(), s, "cursor", "()@")?;
+    s.op(DUP).astore(locals.cursor);
+    probes.slot(code.pool(), s)?;
+    s.lstore(locals.slot);
+    Ok(())
+}
+
+/// Counts blocks, and keeps the counter from overflowing in loops.
+fn insert_counting(
+    code: &mut CodeEditor<'_, '_, '_>,
+    probes: &Probes,
+    blocks: &Blocks,
+    locals: &Locals,
+    counts: bool,
+    block_counters: Option<u32>,
+) -> Result<(), EditError> {
+    let mut s = Snippet::new();
+    for (i, block) in blocks.iter().enumerate() {
+        s.clear();
+        if counts && block.is_loop_header {
+            s.lload(locals.node).iload(locals.count);
+            probes.call(code.pool(), &mut s, "loop", "(JI)I")?;
+            s.istore(locals.count);
+        }
+        if counts {
+            s.iinc(locals.count, block.instructions as i32);
+        }
+        if let Some(slots) = block_counters {
+            s.lload(locals.node);
+            probes.int(code.pool(), &mut s, slots)?;
+            probes.int(code.pool(), &mut s, i as u32)?;
+            probes.call(code.pool(), &mut s, "block", "(JII)V")?;
+        }
+        code.insert_before(block.start, &s)?;
+    }
+    Ok(())
+}
+
+fn insert_calls(
+    code: &mut CodeEditor<'_, '_, '_>,
+    probes: &Probes,
+    calls: &Calls,
+    locals: &Locals,
+    counts: bool,
+) -> Result<(), EditError> {
+    let mut s = Snippet::new();
+    for site in &calls.sites {
+        s.clear();
+        let bci = match *site {
+            Site::Publish { bci, slot } => {
+                s.aload(locals.cursor).lload(locals.node);
+                probes.int(code.pool(), &mut s, slot)?;
+                probes.call(code.pool(), &mut s, "at", "(@JI)V")?;
+                bci
+            }
+            Site::Opaque { bci, slot, id } => {
+                s.lload(locals.node);
+                probes.int(code.pool(), &mut s, slot)?;
+                probes.int(code.pool(), &mut s, id << 1 | 1)?;
+                probes.call(code.pool(), &mut s, "opaque", "(JII)V")?;
+                bci
+            }
+            Site::Initialise { bci } => {
+                if counts {
+                    // No handler can cover this call, so what was executed is added before it.
+                    s.lload(locals.node).iload(locals.count);
+                    probes.call(code.pool(), &mut s, "count", "(JI)V")?;
+                    s.int16(0).istore(locals.count);
+                }
+                bci
+            }
+        };
+        code.insert_before(bci, &s)?;
+    }
+    Ok(())
+}
+
+fn insert_exits(
+    code: &mut CodeEditor<'_, '_, '_>,
+    probes: &Probes,
+    locals: &Locals,
+    counts: bool,
+    straight: Option<u32>,
+) -> Result<(), EditError> {
+    let mut s = Snippet::new();
+    match straight {
+        Some(_) => {
+            s.aload(locals.cursor).lload(locals.slot);
+            probes.call(code.pool(), &mut s, "restore", "(@J)V")?;
+        }
+        None => {
+            s.aload(locals.cursor).lload(locals.slot).lload(locals.node).iload(locals.count);
+            probes.call(code.pool(), &mut s, "leave", "(@JJI)V")?;
+        }
+    }
+    code.insert_before_returns(&s)?;
+    if let (Some(length), true) = (straight, counts) {
+        // Calls times length is too much by what was not executed.
+        s.lload(locals.node).iload(locals.count);
+        probes.int(code.pool(), &mut s, length)?;
+        s.op(ISUB);
+        probes.call(code.pool(), &mut s, "count", "(JI)V")?;
+    }
+    code.catch_all(s.athrow())
+}
+
+/// A method that counts nothing itself: what it calls is kept aside. Left alone if it calls nothing.
+fn aside(
+    editor: &mut ClassEditor<'_, '_>,
+    probes: &Probes,
+    method: Method<'_, '_>,
+    probe: &str,
+) -> Result<(), EditError> {
+    let Some(mut code) = editor.edit_method(method.index())? else { return Ok(()) };
+    if !makes_calls(code.code()) {
+        return Ok(());
+    }
+    let cursor_class = probes.cursor_class(code.pool())?;
+    let locals = Locals {
+        cursor: code.new_local(VerificationType::Object(cursor_class))?,
+        slot: code.new_local(VerificationType::Long)?,
+        node: 0,
+        count: 0,
+    };
+    let mut s = Snippet::new();
+    keep_cursor(&mut code, probes, &mut s, &locals)?;
+    s.aload(locals.cursor);
+    probes.call(code.pool(), &mut s, probe, "(@)V")?;
+    code.insert_entry(&s)?;
+    s.clear().aload(locals.cursor).lload(locals.slot);
+    probes.call(code.pool(), &mut s, "restore", "(@J)V")?;
+    code.insert_before_returns(&s)?;
+    code.catch_all(s.athrow())?;
+    code.finish().map(drop)
+}
+
+fn makes_calls(code: &Code<'_>) -> bool {
+    code.instructions().map_while(Result::ok).any(|i| {
+        matches!(
+            i.info().class,
+            InstructionClass::Invoke | InstructionClass::Allocation | InstructionClass::StaticField
+        )
+    })
+}
+
+/// Bytecode indices and lines, in turn; only the first unless `all`.
+fn lines(method: &Method<'_, '_>, code: &Code<'_>, all: bool) -> Vec<u16> {
+    let Some(table) = code.attributes.find(method.class().pool(), b"LineNumberTable") else { return Vec::new() };
+    let rows = table.data.get(2..).unwrap_or_default().chunks_exact(4);
+    let rows = rows.take(if all { usize::MAX } else { 1 });
+    rows.flat_map(|row| row.chunks_exact(2).map(|half| half.iter().fold(0, |n, &byte| n << 8 | u16::from(byte))))
+        .collect()
+}

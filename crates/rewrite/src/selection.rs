@@ -1,0 +1,144 @@
+//! Which classes and methods are instrumented at all: what the user asked for, and what must never be touched.
+
+/// The user's filters. A pattern is a package or class with dots, with an optional method after `#`; `*` stands for
+/// any run of characters. `com.acme` selects the class or package and everything below it.
+#[derive(Debug, Default, Clone)]
+pub struct Selection {
+    include: Vec<Pattern>,
+    exclude: Vec<Pattern>,
+}
+
+#[derive(Debug, Clone)]
+struct Pattern {
+    class: Vec<u8>,
+    method: Option<Vec<u8>>,
+}
+
+impl Selection {
+    /// Only what matches some included pattern is instrumented.
+    pub fn include(&mut self, pattern: &str) {
+        self.include.push(Pattern::new(pattern));
+    }
+
+    /// What matches is left alone, even if it is included.
+    pub fn exclude(&mut self, pattern: &str) {
+        self.exclude.push(Pattern::new(pattern));
+    }
+
+    /// Whether some method of the class may be selected.
+    pub fn class(&self, name: &[u8]) -> bool {
+        (self.include.is_empty() || self.include.iter().any(|p| p.matches_class(name)))
+            && !self.exclude.iter().any(|p| p.method.is_none() && p.matches_class(name))
+    }
+
+    /// Whether a method of a selected class is selected.
+    pub fn method(&self, class: &[u8], name: &[u8]) -> bool {
+        (self.include.is_empty() || self.include.iter().any(|p| p.matches(class, name)))
+            && !self.exclude.iter().any(|p| p.matches(class, name))
+    }
+}
+
+impl Pattern {
+    fn new(text: &str) -> Pattern {
+        let (class, method) = match text.split_once('#') {
+            Some((class, method)) => (class, Some(method.as_bytes().to_vec())),
+            None => (text, None),
+        };
+        Pattern { class: class.replace('.', "/").into_bytes(), method }
+    }
+
+    fn matches_class(&self, name: &[u8]) -> bool {
+        let below = name
+            .strip_prefix(self.class.as_slice())
+            .is_some_and(|rest| matches!(rest.first(), None | Some(b'/' | b'$')));
+        below || glob(&self.class, name)
+    }
+
+    fn matches(&self, class: &[u8], method: &[u8]) -> bool {
+        self.matches_class(class) && self.method.as_ref().is_none_or(|pattern| glob(pattern, method))
+    }
+}
+
+/// `*` matches any run; linear in practice, no recursion.
+fn glob(pattern: &[u8], text: &[u8]) -> bool {
+    let (mut p, mut t) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while t < text.len() {
+        match pattern.get(p) {
+            Some(b'*') => {
+                star = Some((p, t));
+                p += 1;
+            }
+            Some(c) if text.get(t) == Some(c) => {
+                p += 1;
+                t += 1;
+            }
+            _ => match star {
+                Some((at, from)) => {
+                    star = Some((at, from + 1));
+                    p = at + 1;
+                    t = from + 1;
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern.iter().skip(p).all(|&c| c == b'*')
+}
+
+/// Classes in which no code may be inserted, whatever the user asks for, by prefix of the internal name.
+const UNTOUCHABLE: &[(&str, &str)] = &[
+    ("java/quipu/", "the runtime itself"),
+    ("java/lang/Object", "its constructor is special to the VM"),
+    ("jdk/internal/misc/Unsafe", "the runtime is made of it"),
+    ("sun/misc/Unsafe", "the runtime is made of it"),
+    ("java/lang/invoke/", "method handles: what runs in them depends on the JIT"),
+    ("java/lang/VirtualThread", "runs while a thread changes its identity"),
+    ("java/lang/BaseVirtualThread", "runs while a thread changes its identity"),
+    ("java/lang/ThreadBuilders$BoundVirtualThread", "runs while a thread changes its identity"),
+    ("jdk/internal/vm/", "runs while a thread changes its identity"),
+    ("jdk/internal/misc/CarrierThread", "runs while a thread changes its identity"),
+    ("jdk/internal/reflect/Generated", "made by the JDK's reflection at times of its own"),
+    ("sun/reflect/Generated", "made by the JDK's reflection at times of its own"),
+];
+
+/// Why no method of a class may be instrumented.
+pub fn untouchable(class: &[u8]) -> Option<&'static str> {
+    UNTOUCHABLE.iter().find(|(prefix, _)| covers(prefix, class)).map(|(_, reason)| *reason)
+}
+
+/// A prefix that is a package covers it; one that is a class covers the class and its nested classes.
+fn covers(prefix: &str, class: &[u8]) -> bool {
+    class.strip_prefix(prefix.as_bytes()).is_some_and(|rest| {
+        prefix.ends_with('/') || prefix.ends_with("Generated") || matches!(rest.first(), None | Some(b'$'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_select_packages_classes_and_methods() {
+        let mut s = Selection::default();
+        assert!(s.class(b"any/Thing") && s.method(b"any/Thing", b"m"));
+        s.include("com.acme");
+        s.include("org.*.Parser#parse*");
+        s.exclude("com.acme.gen");
+        s.exclude("com.acme.App#main");
+        assert!(s.class(b"com/acme/App") && s.class(b"com/acme/App$Inner"));
+        assert!(!s.class(b"com/acmecorp/App") && !s.class(b"com/acme/gen/X"));
+        assert!(!s.method(b"com/acme/App", b"main") && s.method(b"com/acme/App", b"run"));
+        assert!(s.class(b"org/json/Parser") && s.method(b"org/json/Parser", b"parseValue"));
+        assert!(!s.method(b"org/json/Parser", b"close"));
+    }
+
+    #[test]
+    fn untouchable_classes_are_named_exactly() {
+        assert!(untouchable(b"java/lang/Object").is_some());
+        assert!(untouchable(b"java/lang/ObjectName").is_none());
+        assert!(untouchable(b"java/lang/invoke/LambdaForm$MH").is_some());
+        assert!(untouchable(b"java/lang/VirtualThread$Runner").is_some());
+        assert!(untouchable(b"jdk/internal/reflect/GeneratedMethodAccessor5").is_some());
+    }
+}

@@ -1,0 +1,79 @@
+//! What is done with a method.
+
+use quipu_classfile::{Method, access};
+
+/// What is done with a method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Treatment {
+    /// It has a context of its own below its caller's.
+    Count,
+    /// It has a context of its own below the root for class loading, whoever calls it.
+    CountLoading,
+    /// Native, or replaced by the JIT with code of its own: its callers count its calls. What it calls is hidden.
+    Opaque,
+    /// Not counted; what it calls goes below the root for class loading.
+    Loading,
+    /// Left as it is, and why.
+    Leave(&'static str),
+}
+
+const INTRINSIC: [&[u8]; 2] = [
+    b"Ljdk/internal/vm/annotation/IntrinsicCandidate;",
+    b"Ljdk/internal/HotSpotIntrinsicCandidate;",
+];
+
+/// Marks of methods in which the current thread is not the same throughout.
+const CHANGES_THREAD: [&[u8]; 3] = [
+    b"Ljdk/internal/vm/annotation/ChangesCurrentThread;",
+    b"Ljdk/internal/vm/annotation/JvmtiMountTransition;",
+    b"Ljdk/internal/vm/annotation/JvmtiHideEvents;",
+];
+
+/// Marked as intrinsic, but run as bytecode in every tier: the JIT only wants to recognise them on the stack.
+const RUNS_AS_BYTECODE: [(&[u8], &[u8]); 2] =
+    [(b"java/lang/reflect/Method", b"invoke"), (b"jdk/internal/reflect/Reflection", b"getCallerClass")];
+
+/// What the VM calls, on the thread that executes or *compiles* some code, to load or link what that code names.
+/// When that happens depends on the JIT, so it is kept apart from the contexts of the application.
+const LOADING: [(&[u8], &[u8]); 3] = [
+    (b"loadClass", b"(Ljava/lang/String;)Ljava/lang/Class;"),
+    (b"loadClassInternal", b"(Ljava/lang/String;)Ljava/lang/Class;"),
+    (b"checkPackageAccess", b"(Ljava/lang/Class;Ljava/security/ProtectionDomain;)V"),
+];
+
+/// The VM's entrances for linking call sites and method handles.
+const LINKING: [&[u8]; 5] =
+    [b"linkCallSite", b"linkMethod", b"linkMethodHandleConstant", b"linkDynamicConstant", b"findMethodHandleType"];
+
+/// Native, or replaced by the JIT with code of its own.
+pub fn is_opaque(method: &Method<'_, '_>) -> bool {
+    if method.is(access::NATIVE) {
+        return true;
+    }
+    INTRINSIC.iter().any(|annotation| method.has_annotation(annotation))
+        && !RUNS_AS_BYTECODE.contains(&(method.class().name(), method.name()))
+}
+
+impl Treatment {
+    /// Decides for a method of a class that may be touched.
+    pub fn of(method: &Method<'_, '_>, untouchable: Option<&'static str>) -> Treatment {
+        let name = method.name();
+        if let Some(reason) = untouchable {
+            let links = method.class().name() == b"java/lang/invoke/MethodHandleNatives" && LINKING.contains(&name);
+            return if links { Treatment::Loading } else { Treatment::Leave(reason) };
+        }
+        if method.is(access::ABSTRACT) {
+            return Treatment::Leave("abstract");
+        }
+        if is_opaque(method) {
+            return Treatment::Opaque;
+        }
+        if CHANGES_THREAD.iter().any(|annotation| method.has_annotation(annotation)) {
+            return Treatment::Leave("runs while a thread changes its identity");
+        }
+        if LOADING.contains(&(name, method.descriptor())) {
+            return Treatment::CountLoading;
+        }
+        Treatment::Count
+    }
+}
