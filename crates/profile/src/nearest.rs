@@ -18,9 +18,11 @@ pub fn nearest<'a>(
             if inside {
                 return Some((0, name));
             }
-            // Compare with the last part too: people leave packages and classes out.
-            let last = candidate.rsplit(['.', '/', '$']).next().unwrap_or(&candidate);
-            let distance = distance(&low, &candidate, allowed).min(distance(&low, last, allowed));
+            // People leave packages out: compare with as many of the last parts as were given.
+            let given = low.split('.').count();
+            let start = candidate.rmatch_indices('.').nth(given - 1).map_or(0, |(at, _)| at + 1);
+            let distance =
+                distance(&low, &candidate, allowed).min(distance(&low, &candidate[start..], allowed));
             (distance <= allowed).then_some((distance, name))
         })
         .collect();

@@ -1,0 +1,154 @@
+//! Which metrics a report shows, and their numbers by row.
+
+use crate::number;
+use crate::{Options, ReportError};
+use quipu_profile::{Metric, MetricSpec, Profile, Totals};
+
+/// The metrics of a report.
+#[derive(Clone, Debug)]
+pub(crate) struct Selection {
+    /// Indices into the profile's metrics, in the order shown.
+    pub(crate) metrics: Vec<usize>,
+    /// Which of `metrics` rows are ranked by.
+    pub(crate) rank: usize,
+    /// True when the first two are shown with their ratio.
+    pub(crate) ratio: bool,
+    /// True when the caller named metrics.
+    pub(crate) chosen: bool,
+}
+
+impl Selection {
+    pub(crate) fn new(profile: &Profile, options: &Options) -> Result<Selection, ReportError> {
+        let all = profile.metrics();
+        if all.is_empty() {
+            return Err(ReportError::NoMetrics);
+        }
+        let Some(wanted) = &options.metric else {
+            let rank = all.iter().position(Metric::has_totals).unwrap_or(0);
+            return Ok(Selection { metrics: (0..all.len()).collect(), rank, ratio: false, chosen: false });
+        };
+        let find = |name: &str| {
+            let known = || all.iter().map(Metric::name);
+            let found = profile.metric_id(name).map(|id| id as usize);
+            found.ok_or_else(|| ReportError::unknown("metric", name, known()))
+        };
+        if let Ok(metric) = find(wanted) {
+            return Ok(Selection { metrics: vec![metric], rank: 0, ratio: false, chosen: true });
+        }
+        if let Some((numerator, denominator)) = wanted.split_once('/') {
+            let metrics = vec![find(numerator.trim())?, find(denominator.trim())?];
+            return Ok(Selection { metrics, rank: 0, ratio: true, chosen: true });
+        }
+        let metrics = wanted.split(',').map(|name| find(name.trim())).collect::<Result<Vec<_>, _>>()?;
+        Ok(Selection { metrics, rank: 0, ratio: false, chosen: true })
+    }
+
+    /// The metrics, in order.
+    pub(crate) fn metrics<'a>(&'a self, profile: &'a Profile) -> impl Iterator<Item = &'a Metric> + Clone {
+        self.metrics.iter().map(|&metric| &profile.metrics()[metric])
+    }
+
+    /// The metric ranked by.
+    pub(crate) fn main<'a>(&self, profile: &'a Profile) -> &'a Metric {
+        &profile.metrics()[self.metrics[self.rank]]
+    }
+
+    /// The names JSON lists under `metrics`.
+    pub(crate) fn names(&self, profile: &Profile) -> Vec<String> {
+        let mut names: Vec<String> = self.metrics(profile).map(|metric| metric.name().to_owned()).collect();
+        names.extend(self.ratio.then(|| format!("{}/{}", names[0], names[1])));
+        names
+    }
+
+    /// Every metric's values by row, as `add_up` computes them.
+    pub(crate) fn columns(&self, profile: &Profile, add_up: impl Fn(&Metric) -> Totals) -> Columns {
+        let column = |metric: &Metric| Column {
+            spec: metric.spec().clone(),
+            sum: metric.total(),
+            values: add_up(metric),
+        };
+        Columns { columns: self.metrics(profile).map(column).collect(), rank: self.rank, ratio: self.ratio }
+    }
+}
+
+/// One metric by row.
+pub(crate) struct Column {
+    pub(crate) spec: MetricSpec,
+    /// The whole, for percentages.
+    pub(crate) sum: u64,
+    pub(crate) values: Totals,
+}
+
+impl Column {
+    pub(crate) fn has_totals(&self) -> bool {
+        self.spec.aggregation != quipu_profile::Aggregation::Count
+    }
+}
+
+/// All metrics of a report by row.
+pub(crate) struct Columns {
+    pub(crate) columns: Vec<Column>,
+    rank: usize,
+    ratio: bool,
+}
+
+impl Columns {
+    pub(crate) fn main(&self) -> &Column {
+        &self.columns[self.rank]
+    }
+
+    /// True when the row has any value at all.
+    pub(crate) fn any(&self, row: usize) -> bool {
+        self.columns.iter().any(|column| column.values.own[row] != 0 || column.values.total[row] != 0)
+    }
+
+    /// Rows in `rows`, largest self value of the ranking metric first, then largest total, then in the order given.
+    pub(crate) fn ranked(&self, rows: impl Iterator<Item = usize>) -> Vec<usize> {
+        let values = &self.main().values;
+        let mut rows: Vec<usize> = rows.collect();
+        rows.sort_by_key(|&row| std::cmp::Reverse((values.own[row], values.total[row])));
+        rows
+    }
+
+    /// The two metrics a ratio is of.
+    pub(crate) fn ratio(&self) -> Option<(&Column, &Column)> {
+        self.ratio.then(|| (&self.columns[0], &self.columns[1]))
+    }
+
+    /// Cells of a text table, as [`Columns::headers`] names them.
+    pub(crate) fn cells(&self, row: usize) -> Vec<String> {
+        let mut cells = Vec::new();
+        for column in &self.columns {
+            let (own, total) = (column.values.own[row], column.values.total[row]);
+            if column.has_totals() {
+                cells.push(number::in_unit(own, &column.spec.unit));
+                cells.push(number::percent(own, column.sum));
+                cells.push(number::in_unit(total, &column.spec.unit));
+                cells.push(number::percent(total, column.sum));
+            } else {
+                cells.push(number::in_unit(own, &column.spec.unit));
+            }
+        }
+        if let Some((numerator, denominator)) = self.ratio() {
+            cells.push(number::ratio(numerator.values.own[row], denominator.values.own[row]));
+        }
+        cells
+    }
+
+    /// Headers of the cells.
+    pub(crate) fn headers(&self) -> Vec<String> {
+        let mut headers = Vec::new();
+        for column in &self.columns {
+            let name = &column.spec.name;
+            if column.has_totals() {
+                headers.extend([format!("{name} self"), String::new(), "total".into(), String::new()]);
+            } else {
+                headers.push(name.clone());
+            }
+        }
+        if let Some((numerator, denominator)) = self.ratio() {
+            headers.push(format!("{}/{}", numerator.spec.name, denominator.spec.name));
+        }
+        headers
+    }
+}

@@ -1,0 +1,216 @@
+//! What changed between two profiles, as text and JSON.
+
+use crate::json::Report;
+use crate::number::{grouped, in_unit};
+use crate::overlap::metric_for;
+use crate::style::{Paint, Style};
+use crate::table::{Table, printable};
+use crate::{ReportError, pattern};
+use quipu_profile::{
+    By, Change, Diff, DiffRow, Matching, MethodId, NO_METHOD, On, Profile, Significance, Unit, diff,
+    overlap_of,
+};
+use std::io;
+
+const LIMIT: usize = 20;
+
+/// How to compare.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiffOptions {
+    /// What rows are about.
+    pub by: By,
+    /// Metric to compare by; the main one both have when absent.
+    pub metric: Option<String>,
+    /// Only keys whose name contains this, or matches it when it has a `*`.
+    pub filter: Option<String>,
+    /// At most so many rows.
+    pub limit: Option<usize>,
+    /// How to hold the two side by side.
+    pub matching: Matching,
+}
+
+impl Default for DiffOptions {
+    fn default() -> Self {
+        DiffOptions { by: By::Method, metric: None, filter: None, limit: None, matching: Matching::default() }
+    }
+}
+
+fn compare(a: &Profile, b: &Profile, options: &DiffOptions) -> Result<(Diff, String), ReportError> {
+    let metric = metric_for(a, b, options.metric.as_deref())?;
+    let mut found = diff(a, b, &metric, options.by, options.matching)?;
+    if let Some(filter) = &options.filter {
+        let names = std::mem::take(&mut found.names);
+        found.rows.retain(|row| pattern::wants(filter, &names[row.key as usize]));
+        found.moved.retain(|moved| pattern::wants(filter, &found.aligned.both.method_name(moved.method)));
+        found.names = names;
+    }
+    Ok((found, metric))
+}
+
+fn changed(found: &Diff) -> impl Iterator<Item = &DiffRow> {
+    found.rows.iter().filter(|row| !matches!(row.change, Change::Same | Change::Moved))
+}
+
+fn by_name(by: By) -> &'static str {
+    match by {
+        By::Method => "method",
+        By::Class => "class",
+        By::Package => "package",
+        By::Module => "module",
+    }
+}
+
+/// Changed keys as rows, then what moved as rows with `"change":"moved"`, `from` and `to`.
+pub fn diff_json(a: &Profile, b: &Profile, options: &DiffOptions) -> Result<String, ReportError> {
+    let (found, metric) = compare(a, b, options)?;
+    let both = &found.aligned.both;
+    let mut out = Vec::new();
+    let mut report =
+        Report::new(&mut out as &mut dyn io::Write, by_name(options.by), std::slice::from_ref(&metric))?;
+    let limit = options.limit.unwrap_or(usize::MAX);
+    for row in changed(&found).take(limit) {
+        report.row(|object| {
+            match options.by {
+                By::Method => object.names(both, row.key)?,
+                _ => object.text(by_name(options.by), &found.names[row.key as usize])?,
+            }
+            object.text("change", row.change.as_str())?;
+            object.object(&metric, |object| {
+                object.object("self", |pair| {
+                    pair.int("before", row.own[0])?;
+                    pair.int("after", row.own[1])
+                })?;
+                object.object("total", |pair| {
+                    pair.int("before", row.total[0])?;
+                    pair.int("after", row.total[1])
+                })
+            })?;
+            // Infinite for exact counts, which JSON cannot say: null means beyond doubt.
+            object.float("sigmas", Some(row.significance.sigmas))
+        })?;
+    }
+    if options.by == By::Method {
+        for moved in found.moved.iter().take(limit) {
+            report.row(|object| {
+                object.names(both, moved.method)?;
+                object.text("change", Change::Moved.as_str())?;
+                object.method("from", both, moved.from)?;
+                object.method("to", both, moved.to)?;
+                object.int("weight", moved.weight)
+            })?;
+        }
+    }
+    report.finish()?;
+    Ok(String::from_utf8(out).expect("JSON is UTF-8"))
+}
+
+/// A sentence, then what changed most, then what moved.
+pub fn diff_text(
+    a: &Profile,
+    b: &Profile,
+    options: &DiffOptions,
+    style: &Style,
+) -> Result<String, ReportError> {
+    let (found, metric) = compare(a, b, options)?;
+    let unit = found.aligned.specs[0].unit.clone();
+    let mut out = summary(&found, &metric, &unit, style);
+    let limit = options.limit.unwrap_or(LIMIT);
+    let rows: Vec<&DiffRow> = changed(&found).collect();
+    if !rows.is_empty() {
+        let headers = ["before", "after", "change", ""].map(str::to_owned).to_vec();
+        let mut table = Table::new(style, headers, &format!("{} of {metric} itself", by_name(options.by)));
+        let largest = rows.iter().map(|row| weight(row)).max().unwrap_or(0);
+        for row in rows.iter().take(limit) {
+            table.row(cells(row, &unit), crate::number::share(weight(row), largest), name(&found, row));
+        }
+        if rows.len() > limit {
+            table.note(format!("{} {} more", style.dots(), grouped((rows.len() - limit) as u64)));
+        }
+        out.push('\n');
+        out.push_str(&table.render());
+    }
+    if options.by == By::Method && !found.moved.is_empty() {
+        out.push('\n');
+        out.push_str(&moved(&found, &metric, &unit, limit, style));
+    }
+    Ok(out)
+}
+
+/// What a row is ranked by: a key that came or went by all of it, others by what they do themselves.
+fn weight(row: &DiffRow) -> u64 {
+    row.own[0].abs_diff(row.own[1])
+}
+
+fn cells(row: &DiffRow, unit: &Unit) -> Vec<String> {
+    let [before, after] = row.own;
+    let sign = if after >= before { "+" } else { "-" };
+    let change = format!("{sign}{}", in_unit(before.abs_diff(after), unit));
+    let relative = match (row.change, before) {
+        (Change::Appeared, _) => "new".into(),
+        (Change::Vanished, _) => "gone".into(),
+        (_, 0) => String::new(),
+        _ => relative(before, after),
+    };
+    vec![in_unit(before, unit), in_unit(after, unit), change, relative]
+}
+
+fn relative(before: u64, after: u64) -> String {
+    let percent = (after as f64 - before as f64) / before as f64 * 100.0;
+    if percent.abs() >= 1000.0 {
+        format!("x{:.1}", after as f64 / before as f64)
+    } else {
+        format!("{percent:+.1} %")
+    }
+}
+
+fn name(found: &Diff, row: &DiffRow) -> String {
+    let name = printable(&found.names[row.key as usize]);
+    let Significance { sigmas, .. } = row.significance;
+    let word = row.change.as_str();
+    if sigmas.is_finite() {
+        format!("{name}  {word}, {:.1} sigma", sigmas.abs())
+    } else {
+        format!("{name}  {word}")
+    }
+}
+
+fn summary(found: &Diff, metric: &str, unit: &Unit, style: &Style) -> String {
+    let [before, after] = found.sums;
+    let mut out = format!("{metric}: {} before, {} after", in_unit(before, unit), in_unit(after, unit));
+    if before != after && before != 0 {
+        let paint = if after > before { Paint::Hot } else { Paint::Good };
+        out.push_str(&style.paint(paint, &format!(", {}", relative(before, after))));
+    }
+    out.push_str(&format!("; contexts overlap {:.2} %\n", overlap_of(&found.aligned, On::Context)));
+    let count = |wanted: Change| found.rows.iter().filter(|row| row.change == wanted).count();
+    let words: Vec<String> = [Change::Heavier, Change::Lighter, Change::Appeared, Change::Vanished]
+        .into_iter()
+        .filter(|&change| count(change) > 0)
+        .map(|change| format!("{} {}", grouped(count(change) as u64), change.as_str()))
+        .chain((!found.moved.is_empty()).then(|| format!("{} moved", grouped(found.moved.len() as u64))))
+        .collect();
+    out.push_str(&match (words.is_empty(), found.aligned.sampled()) {
+        (true, true) => "nothing changed beyond the sampling error\n".to_owned(),
+        (true, false) => "nothing changed\n".to_owned(),
+        (false, _) => format!("{}\n", words.join(", ")),
+    });
+    out
+}
+
+fn moved(found: &Diff, metric: &str, unit: &Unit, limit: usize, style: &Style) -> String {
+    let both = &found.aligned.both;
+    let name = |method: MethodId| match method {
+        NO_METHOD => "(thread)".to_owned(),
+        method => printable(&both.method_name(method)),
+    };
+    let mut table = Table::new(style, vec![metric.to_owned()], "moved to another caller");
+    let largest = found.moved.first().map_or(0, |moved| moved.weight);
+    for moved in found.moved.iter().take(limit) {
+        let text = format!("{}: from {} to {}", name(moved.method), name(moved.from), name(moved.to));
+        table.row(vec![in_unit(moved.weight, unit)], crate::number::share(moved.weight, largest), text);
+    }
+    if found.moved.len() > limit {
+        table.note(format!("{} {} more", style.dots(), grouped((found.moved.len() - limit) as u64)));
+    }
+    table.render()
+}

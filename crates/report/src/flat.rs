@@ -1,0 +1,129 @@
+//! Methods, classes, packages, modules and threads: one row each.
+
+use crate::columns::{Columns, Selection};
+use crate::json::Report;
+use crate::number::share;
+use crate::pattern;
+use crate::style::Style;
+use crate::table::{Table, printable};
+use crate::{By, Options, ReportError};
+use quipu_profile::{By as Group, MethodId, Metric, Profile, Totals};
+use std::io;
+
+/// Rows of text unless told otherwise.
+const LIMIT: usize = 30;
+
+/// The numbers, and the rows to show, heaviest first.
+struct Flat {
+    names: Vec<String>,
+    opaque: Vec<bool>,
+    columns: Columns,
+    rows: Vec<usize>,
+}
+
+fn flat(profile: &Profile, options: &Options, selection: &Selection) -> Result<Flat, ReportError> {
+    let group = match options.by {
+        By::Thread => return threads(profile, options, selection),
+        By::Class => Group::Class,
+        By::Package => Group::Package,
+        By::Module => Group::Module,
+        _ => Group::Method,
+    };
+    let keys = profile.keys(group);
+    let columns = selection
+        .columns(profile, |metric: &Metric| profile.totals(metric, &keys.of_method, keys.names.len()));
+    let wanted = match (&options.filter, group) {
+        (None, _) => vec![true; keys.names.len()],
+        (Some(filter), Group::Method) => pattern::methods(profile, filter)?,
+        (Some(filter), _) => filtered(options.by, filter, &keys.names)?,
+    };
+    let rows = columns.ranked((0..keys.names.len()).filter(|&row| wanted[row] && columns.any(row)));
+    Ok(Flat { names: keys.names, opaque: keys.opaque, columns, rows })
+}
+
+fn threads(profile: &Profile, options: &Options, selection: &Selection) -> Result<Flat, ReportError> {
+    let names: Vec<String> =
+        profile.threads().iter().map(|thread| profile.str(thread.name).to_owned()).collect();
+    let columns = selection.columns(profile, |metric| {
+        // All a thread did, it did itself.
+        let values = profile.totals_by_thread(metric);
+        Totals { own: values.clone(), total: values }
+    });
+    let wanted = match &options.filter {
+        None => vec![true; names.len()],
+        Some(filter) => filtered(options.by, filter, &names)?,
+    };
+    let rows = columns.ranked((0..names.len()).filter(|&row| wanted[row]));
+    Ok(Flat { opaque: vec![false; names.len()], names, columns, rows })
+}
+
+fn filtered(by: By, filter: &str, names: &[String]) -> Result<Vec<bool>, ReportError> {
+    let wanted: Vec<bool> = names.iter().map(|name| pattern::wants(filter, name)).collect();
+    match wanted.contains(&true) {
+        true => Ok(wanted),
+        false => Err(ReportError::unknown(by.as_str(), filter, names.iter().map(String::as_str))),
+    }
+}
+
+pub(crate) fn json(
+    profile: &Profile,
+    options: &Options,
+    selection: &Selection,
+    out: &mut dyn io::Write,
+) -> Result<(), ReportError> {
+    let flat = flat(profile, options, selection)?;
+    let mut report = Report::new(out, options.by.as_str(), &selection.names(profile))?;
+    for &row in flat.rows.iter().take(options.limit.unwrap_or(usize::MAX)) {
+        report.row(|object| {
+            match options.by {
+                By::Class | By::Package | By::Module => object.text(options.by.as_str(), &flat.names[row])?,
+                By::Thread => {
+                    let thread = &profile.threads()[row];
+                    object.text("thread", &flat.names[row])?;
+                    object.text("group", profile.str(thread.group))?;
+                    object.text("kind", thread.kind.as_str())?;
+                    object.int("threads", thread.threads)?;
+                }
+                _ => {
+                    object.names(profile, row as MethodId)?;
+                    object.bool("opaque", flat.opaque[row])?;
+                }
+            }
+            object.metrics(&flat.columns, row)
+        })?;
+    }
+    Ok(report.finish()?)
+}
+
+pub(crate) fn text(
+    profile: &Profile,
+    options: &Options,
+    selection: &Selection,
+    style: &Style,
+) -> Result<String, ReportError> {
+    let flat = flat(profile, options, selection)?;
+    let limit = options.limit.unwrap_or(LIMIT);
+    let main = flat.columns.main();
+    let mut table = Table::new(style, flat.columns.headers(), options.by.as_str());
+    for &row in flat.rows.iter().take(limit) {
+        let mut name = match flat.names[row].as_str() {
+            "" => format!("(no {})", options.by.as_str()),
+            name => printable(name),
+        };
+        match options.by {
+            By::Method if flat.opaque[row] => name.push_str(" (opaque)"),
+            By::Thread if profile.threads()[row].threads != 1 => {
+                name.push_str(&format!(" ({} threads)", profile.threads()[row].threads));
+            }
+            _ => {}
+        }
+        table.row(flat.columns.cells(row), share(main.values.own[row], main.sum), name);
+    }
+    if flat.rows.len() > limit {
+        let rest: u64 =
+            flat.rows[limit..].iter().map(|&row| main.values.own[row]).fold(0, u64::saturating_add);
+        let (more, part) = (flat.rows.len() - limit, crate::number::percent(rest, main.sum));
+        table.note(format!("{} {more} more with {part} of {}", style.dots(), main.spec.name));
+    }
+    Ok(table.render())
+}

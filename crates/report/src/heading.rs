@@ -1,0 +1,50 @@
+//! The first lines of a report: what was measured, how much there is, what is missing.
+
+use crate::columns::Selection;
+use crate::number::{grouped, in_unit};
+use crate::style::{Paint, Style};
+use crate::table::printable;
+use quipu_profile::{MetricKind, Profile};
+
+pub(crate) fn heading(profile: &Profile, selection: &Selection, style: &Style) -> String {
+    let mut parts: Vec<String> = selection
+        .metrics(profile)
+        .map(|metric| {
+            let kind = match metric.spec().kind {
+                MetricKind::Exact => "exact",
+                MetricKind::Sampled { .. } => "sampled",
+            };
+            let value = in_unit(metric.total(), &metric.spec().unit);
+            format!("{} {value} ({kind})", metric.name())
+        })
+        .collect();
+    let threads: u64 = profile.threads().iter().fold(0, |sum, thread| sum.saturating_add(thread.threads));
+    let contexts = profile.tree().len() - profile.threads().len();
+    parts.push(counted(threads, "thread"));
+    parts.push(counted(contexts as u64, "context"));
+    let mut out = String::new();
+    let command = printable(&profile.meta.target.command.join(" "));
+    if !command.is_empty() {
+        out.push_str(&style.paint(Paint::Dim, &command));
+        out.push('\n');
+    }
+    out.push_str(&parts.join(", "));
+    out.push('\n');
+    if !profile.meta.lost.is_empty() {
+        let lost: Vec<String> = profile
+            .meta
+            .lost
+            .iter()
+            .map(|(cause, &count)| format!("{} {}", printable(cause), grouped(count)))
+            .collect();
+        out.push_str(&style.paint(Paint::Warm, &format!("lost: {}", lost.join(", "))));
+        out.push('\n');
+    }
+    out.push('\n');
+    out
+}
+
+/// `1 thread`, `2 threads`.
+pub(crate) fn counted(count: u64, what: &str) -> String {
+    format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
+}

@@ -1,0 +1,185 @@
+//! Reports: a profile as text for people or JSON for programs.
+//!
+//! Nothing here prints or knows what a terminal is: the caller says in a [`Style`] whether colours and Unicode are
+//! welcome and how wide a line may be. Text and JSON come from the same numbers; JSON has one shape whatever the report
+//! is about, an object with `by`, `metrics` and flat `rows`, and is written as a stream because a tree may have
+//! millions of rows.
+//!
+//! ```
+//! # let profile = quipu_profile::Builder::new().finish();
+//! use quipu_report::{By, Options, Style};
+//! let options = Options { by: By::Thread, limit: Some(20), ..Options::default() };
+//! let text = quipu_report::text(&profile, &options, &Style::default());
+//! let json = quipu_report::json(&profile, &options);
+//! ```
+#![forbid(unsafe_code)]
+
+mod columns;
+mod diff;
+mod edge;
+mod error;
+mod flat;
+mod heading;
+mod json;
+mod line;
+mod number;
+mod overlap;
+mod pattern;
+mod style;
+mod table;
+mod tree;
+
+pub use diff::{DiffOptions, diff_json, diff_text};
+pub use error::ReportError;
+pub use number::{grouped, in_unit};
+pub use overlap::{overlap_json, overlap_text};
+pub use style::Style;
+
+use columns::Selection;
+use quipu_profile::Profile;
+use std::borrow::Cow;
+use std::io;
+
+/// What the rows of a report are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum By {
+    /// Calling contexts, top-down.
+    #[default]
+    Tree,
+    /// Methods.
+    Method,
+    /// Methods, each with who calls it.
+    Callers,
+    /// Methods, each with whom it calls.
+    Callees,
+    /// Call edges: caller, site, callee.
+    Edge,
+    /// Source lines, from block counts.
+    Line,
+    /// Classes.
+    Class,
+    /// Packages.
+    Package,
+    /// Modules.
+    Module,
+    /// Threads.
+    Thread,
+}
+
+impl By {
+    /// All of them, in the order help lists them.
+    pub const ALL: [By; 10] = [
+        By::Tree,
+        By::Method,
+        By::Callers,
+        By::Callees,
+        By::Edge,
+        By::Line,
+        By::Class,
+        By::Package,
+        By::Module,
+        By::Thread,
+    ];
+
+    /// Its name on the command line and in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            By::Tree => "tree",
+            By::Method => "method",
+            By::Callers => "callers",
+            By::Callees => "callees",
+            By::Edge => "edge",
+            By::Line => "line",
+            By::Class => "class",
+            By::Package => "package",
+            By::Module => "module",
+            By::Thread => "thread",
+        }
+    }
+}
+
+impl std::str::FromStr for By {
+    type Err = ReportError;
+
+    fn from_str(name: &str) -> Result<By, ReportError> {
+        let names = || By::ALL.iter().map(|by| by.as_str());
+        let found = By::ALL.into_iter().find(|by| by.as_str() == name);
+        found.ok_or_else(|| ReportError::unknown("report", name, names()))
+    }
+}
+
+/// What to report.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// What the rows are.
+    pub by: By,
+    /// Metrics to show, the first one to rank by: `bytecodes`, `calls,bytecodes`, or two with their ratio,
+    /// `bytecodes/calls`. All metrics when absent.
+    pub metric: Option<String>,
+    /// Only this thread; `*` stands for anything.
+    pub thread: Option<String>,
+    /// Only methods (classes, packages) whose name contains this; with `*` in it, a pattern for the whole name. A tree
+    /// keeps the contexts that pass through such a method.
+    pub filter: Option<String>,
+    /// At most so many rows. Text has a limit of its own when absent; JSON has none.
+    pub limit: Option<usize>,
+}
+
+/// The report as text, ending in a newline.
+pub fn text(profile: &Profile, options: &Options, style: &Style) -> Result<String, ReportError> {
+    let profile = narrowed(profile, options)?;
+    let selection = Selection::new(&profile, options)?;
+    let mut out = heading::heading(&profile, &selection, style);
+    out.push_str(&match options.by {
+        By::Tree => tree::text(&profile, options, &selection, style),
+        By::Method | By::Class | By::Package | By::Module | By::Thread => {
+            flat::text(&profile, options, &selection, style)?
+        }
+        By::Edge => edge::text(&profile, options, &selection, style)?,
+        By::Callers | By::Callees => edge::neighbours_text(&profile, options, &selection, style)?,
+        By::Line => line::text(&profile, options, style)?,
+    });
+    Ok(out)
+}
+
+/// The report as JSON, ending in a newline.
+pub fn json(profile: &Profile, options: &Options) -> Result<String, ReportError> {
+    let mut out = Vec::new();
+    write_json(profile, options, &mut out)?;
+    Ok(String::from_utf8(out).expect("JSON is UTF-8"))
+}
+
+/// The report as JSON, row by row into `out`.
+pub fn write_json(profile: &Profile, options: &Options, out: &mut dyn io::Write) -> Result<(), ReportError> {
+    let profile = narrowed(profile, options)?;
+    let selection = Selection::new(&profile, options)?;
+    match options.by {
+        By::Tree => tree::json(&profile, options, &selection, out),
+        By::Method | By::Class | By::Package | By::Module | By::Thread => {
+            flat::json(&profile, options, &selection, out)
+        }
+        By::Edge => edge::json(&profile, options, &selection, out),
+        By::Callers | By::Callees => edge::neighbours_json(&profile, options, &selection, out),
+        By::Line => line::json(&profile, options, out),
+    }
+}
+
+/// The profile cut to the thread asked for, and a tree to the contexts asked for.
+fn narrowed<'a>(profile: &'a Profile, options: &Options) -> Result<Cow<'a, Profile>, ReportError> {
+    let mut profile = Cow::Borrowed(profile);
+    if let Some(wanted) = &options.thread {
+        let names = || profile.threads().iter().map(|thread| profile.str(thread.name));
+        // A thread's name may have a star in it: the name itself comes first.
+        let exact = names().any(|name| name == wanted);
+        let wants = |name: &str| if exact { name == wanted } else { pattern::glob(wanted, name) };
+        if !names().any(wants) {
+            return Err(ReportError::unknown("thread", wanted, names()));
+        }
+        profile = Cow::Owned(profile.select_threads(|profile, thread| wants(profile.str(thread.name))));
+    }
+    if let (By::Tree, Some(filter)) = (options.by, &options.filter) {
+        let marks = pattern::methods(&profile, filter)?;
+        profile = Cow::Owned(profile.focus(|_, method| marks[method as usize]));
+    }
+    Ok(profile)
+}

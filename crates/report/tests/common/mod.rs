@@ -1,0 +1,93 @@
+//! A small profile whose every number can be checked by hand.
+#![allow(dead_code)]
+
+use quipu_profile::{
+    Block, Builder, Line, MethodFlags, MethodId, MethodSpec, MetricSpec, NodeId, Profile, ThreadSpec,
+};
+
+pub struct Maker {
+    pub b: Builder,
+    pub calls: u32,
+    pub bytecodes: u32,
+}
+
+impl Maker {
+    pub fn new() -> Maker {
+        let mut b = Builder::new();
+        let (calls, bytecodes) = (b.metric(MetricSpec::calls()), b.metric(MetricSpec::bytecodes()));
+        Maker { b, calls, bytecodes }
+    }
+
+    pub fn method(&mut self, class: &str, name: &str, descriptor: &str) -> MethodId {
+        let simple = class.rsplit('.').next().unwrap();
+        let source = format!("{}.java", simple.split('$').next().unwrap());
+        self.b.method(MethodSpec { class, name, descriptor, source: &source, ..Default::default() })
+    }
+
+    pub fn thread(&mut self, name: &str, threads: u64) -> NodeId {
+        let thread = self.b.thread(ThreadSpec { name, threads, ..Default::default() });
+        self.b.root(thread)
+    }
+
+    pub fn node(
+        &mut self,
+        parent: NodeId,
+        method: MethodId,
+        site: i32,
+        calls: u64,
+        bytecodes: u64,
+    ) -> NodeId {
+        let node = self.b.push(parent, method, site);
+        self.b.add(node, self.calls, calls);
+        self.b.add(node, self.bytecodes, bytecodes);
+        node
+    }
+}
+
+/// `main` calls `sum` and a recursive `fib`; two workers share a tree; `hashCode` is opaque.
+pub fn profile() -> Profile {
+    sample(1)
+}
+
+/// The same with `fib` doing `factor` times the work.
+pub fn sample(factor: u64) -> Profile {
+    let mut m = Maker::new();
+    let main = m.method("app.Foo", "main", "([Ljava/lang/String;)V");
+    let sum = m.method("app.Foo", "sum", "(II)I");
+    let add = m.method("app.Foo", "add", "(II)I");
+    let fib = m.method("app.math.Fib", "fib", "(I)I");
+    let put =
+        m.method("java.util.HashMap", "put", "(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;");
+    let hash = m.method("java.lang.Object", "hashCode", "()I");
+    m.b.set_flags(hash, MethodFlags::INTRINSIC);
+    let run = m.method("app.Worker", "run", "()V");
+
+    let root = m.thread("main", 1);
+    let n_main = m.node(root, main, -1, 1, 100);
+    let n_sum = m.node(n_main, sum, 4, 1, 10_007);
+    m.node(n_sum, add, 12, 1000, 4000);
+    let mut fib_at = m.node(n_main, fib, 9, 1, 300 * factor);
+    for _ in 0..3 {
+        fib_at = m.node(fib_at, fib, 7, 2, 200 * factor);
+    }
+    let n_put = m.node(n_main, put, 20, 5, 150);
+    m.node(n_put, hash, 1, 5, 0);
+
+    let root = m.thread("worker", 2);
+    let n_run = m.node(root, run, -1, 2, 40);
+    let n_put = m.node(n_run, put, 3, 40, 1200);
+    m.node(n_put, hash, 1, 40, 0);
+
+    m.b.method(MethodSpec {
+        class: "app.Foo",
+        name: "sum",
+        descriptor: "(II)I",
+        lines: &[Line { bci: 0, line: 10 }, Line { bci: 4, line: 11 }, Line { bci: 15, line: 13 }],
+        ..Default::default()
+    });
+    for (bci, instructions, count) in [(0, 2, 1), (2, 3, 1001), (5, 7, 1000), (15, 2, 1)] {
+        m.b.block(sum, Block { bci, instructions, count });
+    }
+    m.b.meta.target.command = ["java", "-cp", "app.jar", "app.Foo"].map(str::to_owned).to_vec();
+    m.b.finish()
+}

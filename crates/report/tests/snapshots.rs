@@ -1,0 +1,107 @@
+//! What every report looks like. `cargo insta review`, or `INSTA_UPDATE=always cargo test`, accepts a change.
+
+mod common;
+
+use common::{profile, sample};
+use quipu_profile::{Matching, On};
+use quipu_report::{By, DiffOptions, Options, Style};
+
+fn options(by: By) -> Options {
+    Options { by, ..Options::default() }
+}
+
+fn text(options: &Options) -> String {
+    quipu_report::text(&profile(), options, &Style::default()).unwrap()
+}
+
+fn json(options: &Options) -> String {
+    let text = quipu_report::json(&profile(), options).unwrap();
+    serde_json::from_str::<serde_json::Value>(&text).expect("valid JSON");
+    text
+}
+
+#[test]
+fn every_report_as_text() {
+    for by in By::ALL {
+        // The profile has no modules to tell apart; one snapshot less to read.
+        if by != By::Module {
+            insta::assert_snapshot!(format!("text_{}", by.as_str()), text(&options(by)));
+        }
+    }
+}
+
+#[test]
+fn every_report_as_json() {
+    for by in By::ALL {
+        if by != By::Module {
+            insta::assert_snapshot!(format!("json_{}", by.as_str()), json(&options(by)));
+        }
+    }
+}
+
+#[test]
+fn the_shape_in_the_contract() {
+    let options =
+        Options { thread: Some("main".into()), filter: Some("app.Foo.sum".into()), ..options(By::Method) };
+    assert_eq!(
+        json(&options).replace('\n', ""),
+        r#"{"by":"method","metrics":["calls","bytecodes"],"rows":[{"class":"app.Foo","method":"sum","descriptor":"(II)I","opaque":false,"calls":1,"bytecodes":{"self":10007,"total":14007}}]}"#
+    );
+}
+
+#[test]
+fn on_a_terminal() {
+    let style = Style { colour: true, unicode: true, width: Some(90) };
+    for by in [By::Tree, By::Method, By::Callers, By::Edge] {
+        let out = quipu_report::text(&profile(), &options(by), &style).unwrap();
+        insta::assert_snapshot!(format!("terminal_{}", by.as_str()), out.replace('\x1b', "␛"));
+    }
+}
+
+#[test]
+fn narrowed_reports() {
+    let tree = Options { filter: Some("HashMap".into()), ..options(By::Tree) };
+    insta::assert_snapshot!("tree_through_hashmap", text(&tree));
+    let folded = Options { limit: Some(4), ..options(By::Tree) };
+    insta::assert_snapshot!("tree_folded", text(&folded));
+    insta::assert_snapshot!("tree_folded_json", json(&folded));
+    let ratio = Options { metric: Some("bytecodes/calls".into()), limit: Some(3), ..options(By::Method) };
+    insta::assert_snapshot!("method_ratio", text(&ratio));
+    insta::assert_snapshot!("method_ratio_json", json(&ratio));
+    let callers = Options { filter: Some("java.util.HashMap.put".into()), ..options(By::Callers) };
+    insta::assert_snapshot!("callers_of_put", text(&callers));
+    let callees = Options { filter: Some("app.Foo.main".into()), ..options(By::Callees) };
+    insta::assert_snapshot!("callees_of_main", text(&callees));
+}
+
+#[test]
+fn two_profiles() {
+    let (a, b) = (profile(), sample(4));
+    let diff = DiffOptions::default();
+    insta::assert_snapshot!("diff_text", quipu_report::diff_text(&a, &b, &diff, &Style::default()).unwrap());
+    insta::assert_snapshot!("diff_json", quipu_report::diff_json(&a, &b, &diff).unwrap());
+    insta::assert_snapshot!("diff_same", quipu_report::diff_text(&a, &a, &diff, &Style::default()).unwrap());
+    let overlap = |a, b, on| quipu_report::overlap_json(a, b, on, None, Matching::default()).unwrap();
+    assert_eq!(
+        overlap(&a, &a, On::Context),
+        "{\"on\":\"context\",\"metric\":\"bytecodes\",\"overlap\":100.0}\n"
+    );
+    insta::assert_snapshot!("overlap_json", overlap(&a, &b, On::Method));
+    let text = quipu_report::overlap_text(&a, &b, On::Edge, Some("calls"), Matching::default()).unwrap();
+    assert_eq!(text, "100.00 % of calls by edge\n");
+}
+
+#[test]
+fn errors_say_what_would_be_right() {
+    let p = profile();
+    let error = |options: &Options| quipu_report::json(&p, options).unwrap_err().to_string();
+    let metric = Options { metric: Some("bytecode".into()), ..options(By::Method) };
+    assert_eq!(error(&metric), "no metric bytecode; did you mean bytecodes?");
+    let thread = Options { thread: Some("mian".into()), ..options(By::Tree) };
+    assert_eq!(error(&thread), "no thread mian; did you mean main?");
+    let method = Options { filter: Some("Foo.summ".into()), ..options(By::Callers) };
+    assert_eq!(error(&method), "no method Foo.summ; did you mean app.Foo.sum?");
+    let nothing = Options { metric: Some("zzzzzzzz".into()), ..options(By::Method) };
+    assert_eq!(error(&nothing), "no metric zzzzzzzz; there is calls, bytecodes");
+    assert_eq!("tre".parse::<By>().unwrap_err().to_string(), "no report tre; did you mean tree?");
+}
