@@ -23,5 +23,6 @@ mod natives;
 mod options;
 mod registry;
 mod session;
+mod sink;
 mod start;
 mod world;

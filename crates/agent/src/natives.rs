@@ -15,7 +15,7 @@ pub fn table() -> [NativeMethod<'static>; 8] {
     [
         method(c"base", c"()J", base as *mut c_void),
         method(c"sizes", c"()J", sizes as *mut c_void),
-        method(c"sink", c"()J", sink as *mut c_void),
+        method(c"sink", c"(I)J", sink as *mut c_void),
         method(c"maxDepth", c"()I", max_depth as *mut c_void),
         method(c"sites", c"()Z", sites as *mut c_void),
         method(c"commit", c"(J)Z", commit as *mut c_void),
@@ -32,8 +32,8 @@ extern "system" fn sizes(_: *mut JNIEnv, _: jclass) -> i64 {
     guarded(0, || Session::get().map_or(0, |s| s.registry.sizes() as i64))
 }
 
-extern "system" fn sink(_: *mut JNIEnv, _: jclass) -> i64 {
-    guarded(0, || Session::get().map_or(0, |s| s.sink() as i64))
+extern "system" fn sink(_: *mut JNIEnv, _: jclass, slot: i32) -> i64 {
+    guarded(0, || crate::sink::new(slot.cast_unsigned()) as i64)
 }
 
 extern "system" fn max_depth(_: *mut JNIEnv, _: jclass) -> i32 {

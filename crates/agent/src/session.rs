@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use quipu_arena::layout::{self, header, node};
+use quipu_arena::layout::header;
 use quipu_arena::place;
 use quipu_arena::record::Record;
 use quipu_arena::writer::ArenaWriter;
@@ -94,26 +94,6 @@ impl Session {
             Err(_) => self.next_loader.fetch_add(1, Ordering::Relaxed),
         };
         u32::try_from(number).unwrap_or(u32::MAX)
-    }
-
-    /// Address of a node that takes the calls whose contexts cannot be kept. Every slot holds 1: an empty slot whose
-    /// owner is node 0, which does not exist.
-    pub fn sink(&self) -> *mut u8 {
-        static SINK: OnceLock<usize> = OnceLock::new();
-        let address = SINK.get_or_init(|| {
-            let words = layout::node_size(layout::MAX_SLOTS, 0) / 4;
-            let mut sink = vec![1u32; words as usize];
-            for word in sink.iter_mut().take(node::SLOTS as usize / 4) {
-                *word = 0;
-            }
-            // As u64s, so that the counters in it are aligned.
-            let aligned: Vec<u64> = sink
-                .chunks(2)
-                .map(|pair| pair.iter().rev().fold(0, |word, &half| word << 32 | u64::from(half)))
-                .collect();
-            aligned.leak().as_mut_ptr() as usize
-        });
-        *address as *mut u8
     }
 
     /// The target is about to end.

@@ -116,6 +116,9 @@ pub mod node {
 
 /// Method id of the root of every tree.
 pub const ROOT_METHOD: u32 = 0;
+/// The first id of a method. Sinks' slots point at the header's version and limit, whose halves must not look like the
+/// word of a method.
+pub const FIRST_METHOD: u32 = 8;
 /// Method ids are below this: the table of node sizes is reserved for so many.
 pub const MAX_METHODS: u32 = 1 << 22;
 /// The most slots a node can have (its size must fit [`node::STRIDE`]).
@@ -140,5 +143,6 @@ const _: () = {
             && CHUNK_ALIGN.is_multiple_of(8)
             && HEADER_SIZE.is_multiple_of(CHUNK_ALIGN)
     );
+    assert!(VERSION < method_word(FIRST_METHOD) && MAX_LIMIT >> 32 < method_word(FIRST_METHOD) as u64);
     assert!(node_size(MAX_SLOTS, 0) / 8 <= u16::MAX as u64);
 };

@@ -16,9 +16,13 @@ import jdk.internal.vm.annotation.ForceInline;
 public final class Probe {
     private static final Unsafe U = Unsafe.getUnsafe();
 
+    /** Owners of slots that belong to no tree: ids inside the arena's header, which no node has. */
+    private static final int FULL = 0, NO_THREAD = 2;
+
     static final long BASE = Natives.base();
     static final long SIZES = Natives.sizes();
-    static final long SINK = Natives.sink();
+    /** Takes calls whose context does not fit into the arena. */
+    static final long SINK = Natives.sink(FULL | 1);
     static final boolean SITES = Natives.sites();
     private static final int MAX_DEPTH = Natives.maxDepth();
 
@@ -29,7 +33,9 @@ public final class Probe {
     /** Live cursors by thread id: buckets that are chains. A constant array, so that the JIT knows where it is. */
     private static final Cursor[] TABLE = new Cursor[1 << 16];
 
-    private static final Cursor NOWHERE = new Cursor(SINK);
+    /** For threads that have no identity yet. */
+    private static final long NO_THREAD_SINK = Natives.sink(NO_THREAD | 1);
+    private static final Cursor NOWHERE = new Cursor(NO_THREAD_SINK);
     /** Cursors whose thread has ended, by group. */
     private static Cursor[] pools = new Cursor[64];
 
@@ -158,7 +164,10 @@ public final class Probe {
     private static long miss(long slot, int word) {
         int held = U.getInt(slot);
         int parent = (held & 1) != 0 ? held - 1 : U.getInt(address(held) + Layout.NODE_PARENT);
-        if (parent == 0) {
+        if (parent == NO_THREAD) {
+            return NO_THREAD_SINK;
+        }
+        if (parent == FULL) {
             return refuse();
         }
         Cursor cursor = cursor();
@@ -169,7 +178,7 @@ public final class Probe {
             parent = U.getInt(owner + Layout.NODE_PARENT);
             site = 0;
         }
-        long node = cursor == NOWHERE ? 0 : cursor.child(parent, word, SITES ? site : 0, site);
+        long node = cursor.child(parent, word, SITES ? site : 0, site);
         if (node == 0) {
             return refuse();
         }
