@@ -70,7 +70,11 @@ impl Rewriter {
                 let thread_class = code.pool().class(b"java/lang/Thread")?;
                 let thread = code.new_local(VerificationType::Object(thread_class))?;
                 // No calls: this also goes into what runs before the VM can make any.
-                s.clear().ldc2(code.pool().long(1 << 40)?).lstore(node).op(opcode::ACONST_NULL).astore(thread);
+                s.clear()
+                    .ldc2(code.pool().long(1 << 40)?)
+                    .lstore(node)
+                    .op(opcode::ACONST_NULL)
+                    .astore(thread);
                 code.insert_entry(s)?;
                 code.blocks_into(BlockAnalysis::Precise, &mut self.blocks);
                 for block in self.blocks.iter() {
