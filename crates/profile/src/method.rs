@@ -50,7 +50,8 @@ pub struct Line {
     pub line: u32,
 }
 
-/// How often one basic block of a method ran, over all its contexts.
+/// How often one basic block of a method ran, over all its contexts. A feeder that wants exact numbers by line splits
+/// blocks where a line begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Block {
     /// Where the block starts.

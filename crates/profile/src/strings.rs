@@ -50,6 +50,11 @@ impl Strings {
         self.ends.len() == 1
     }
 
+    /// Bytes of all strings together.
+    pub(crate) fn text_len(&self) -> usize {
+        self.text.len()
+    }
+
     /// All strings, in id order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
         (0..self.len() as u32).map(|id| self.get(id))

@@ -2,7 +2,7 @@
 
 use super::bytes::Reader;
 use super::error::ReadError;
-use super::section::{self, PADDING, Section};
+use super::section::{self, Section};
 use super::tables::{self, Sizes};
 use super::{FORMAT_VERSION, MAGIC, nodes, parallel};
 use crate::{Metric, NodeId, Profile, Tree, UNKNOWN_SITE};
@@ -24,7 +24,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Profile, ReadError> {
     }
     let file = Sections(section::split(bytes, MAGIC.len() + 4)?);
 
-    let strings = file.read(*b"STRS", |r| tables::strings(r, bytes.len().saturating_mul(256)))?;
+    let strings = file.read(*b"STRS", |r| tables::strings(r, section::limit(bytes.len())))?;
     let mut methods = file.read(*b"METH", |r| tables::methods(r, strings.len()))?;
     let (parent, roots) = file.read(*b"SHAP", nodes::shape)?;
     let threads = file.read(*b"THRD", |r| tables::threads(r, strings.len(), &roots))?;
@@ -44,7 +44,6 @@ struct Sections<'a>(Vec<Section<'a>>);
 
 impl Sections<'_> {
     fn find(&self, tag: [u8; 4]) -> Option<&Section<'_>> {
-        debug_assert_ne!(tag, PADDING);
         self.0.iter().find(|section| section.tag == tag)
     }
 

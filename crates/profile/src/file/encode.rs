@@ -14,7 +14,8 @@ pub(super) fn encode(profile: &Profile, contents: Contents) -> Vec<u8> {
         expanded += column.raw.len() as u64;
         section::append(&mut out, column.tag, column.raw.len(), column.packed.as_deref(), &column.raw);
     }
-    section::pad(&mut out, expanded);
+    // Front coding makes little of names that share much: the text counts like a section.
+    section::pad(&mut out, expanded.max(profile.strings.text_len() as u64));
     section::write(&mut out, END, &[]);
     out
 }

@@ -20,6 +20,11 @@ const DEFLATE: u8 = 1;
 /// 19.5 MB in 0.80 s. docs/file-format.md compares other codecs.
 const LEVEL: u8 = 1;
 
+/// The most bytes that may come out of a file of this length.
+pub(super) fn limit(file: usize) -> u64 {
+    (file as u64).saturating_mul(RATIO).saturating_add(FLOOR)
+}
+
 /// Appends a section to a file.
 pub(super) fn write(out: &mut Vec<u8>, tag: [u8; 4], raw: &[u8]) {
     let packed = pack(raw);
@@ -74,7 +79,7 @@ pub(super) fn name(tag: [u8; 4]) -> String {
 /// All sections of a file up to the end mark, checksums verified, sizes held to the rule.
 pub(super) fn split(bytes: &[u8], mut at: usize) -> Result<Vec<Section<'_>>, ReadError> {
     let truncated = || ReadError::Truncated { at: bytes.len() };
-    let mut budget = (bytes.len() as u64).saturating_mul(RATIO).saturating_add(FLOOR);
+    let mut budget = limit(bytes.len());
     let mut sections = Vec::new();
     loop {
         let header = bytes[at..].get(..HEADER).ok_or_else(truncated)?;
@@ -99,6 +104,9 @@ pub(super) fn split(bytes: &[u8], mut at: usize) -> Result<Vec<Section<'_>>, Rea
                     Err(ReadError::Malformed { section: name(tag), what: format!("{left} bytes follow it") })
                 }
             };
+        }
+        if tag == PADDING {
+            continue;
         }
         budget = budget
             .checked_sub(raw_len)

@@ -23,7 +23,7 @@ pub(super) fn put_strings(out: &mut Vec<u8>, strings: &Strings) {
 }
 
 /// Expanding shared prefixes could blow up: `limit` is the most text that may come of it.
-pub(super) fn strings(reader: &mut Reader<'_>, limit: usize) -> Result<Strings, ReadError> {
+pub(super) fn strings(reader: &mut Reader<'_>, limit: u64) -> Result<Strings, ReadError> {
     let count = reader.count()?;
     let mut strings = Strings::default();
     let (mut before, mut total) = (String::new(), 0);
@@ -37,7 +37,7 @@ pub(super) fn strings(reader: &mut Reader<'_>, limit: usize) -> Result<Strings, 
             return Err(reader.malformed(format!("string {id} is out of order")));
         }
         total += shared + rest.len();
-        if total > limit || total > u32::MAX as usize {
+        if total as u64 > limit || total > u32::MAX as usize {
             return Err(reader.malformed("too much text"));
         }
         before.truncate(shared);
