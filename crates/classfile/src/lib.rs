@@ -88,4 +88,5 @@ pub use code::{Code, ExceptionEntry};
 pub use edit::{ClassEditor, CodeEditor, Edge, Edited, PoolEditor, Scratch, Snippet, VerificationType};
 pub use error::{EditError, Error, ErrorKind};
 pub use instruction::{Instruction, Instructions, Switch};
+pub use opcode::{InstructionClass, InstructionClasses};
 pub use pool::{Constant, ConstantPool, MemberRef, display_utf8, tag};

@@ -10,6 +10,7 @@ use crate::code::Code;
 use crate::error::EditError;
 use crate::frames::{self, VType};
 use crate::instruction::Instruction;
+use crate::opcode::InstructionClass;
 use crate::scan::FALLS_IN;
 
 /// Type of a new local variable, as the verifier sees it.
@@ -218,7 +219,7 @@ impl<'e, 'c, 'a> CodeEditor<'e, 'c, 'a> {
     /// Run before every return, after counters inserted before the same instruction. The result is on the stack.
     pub fn insert_before_returns(&mut self, snippet: &Snippet) -> Result<(), EditError> {
         let returns = std::mem::take(&mut self.class.scratch.scan.returns);
-        let inserted = returns.iter().try_for_each(|&bci| self.insert(bci, Rank::Return, snippet));
+        let inserted = returns.iter().try_for_each(|&bci| self.insert(bci, Rank::Leave, snippet));
         self.class.scratch.scan.returns = returns;
         inserted
     }
@@ -234,7 +235,8 @@ impl<'e, 'c, 'a> CodeEditor<'e, 'c, 'a> {
         }
     }
 
-    /// Run when control takes this way. The snippet goes to a stub at the end of the code.
+    /// Run when control takes this way. The snippet goes before a jump that is always taken, and for others to a stub
+    /// at the end of the code.
     pub fn insert_on_edge(&mut self, edge: Edge, snippet: &Snippet) -> Result<(), EditError> {
         let (bci, key) = match edge {
             Edge::Branch(bci) => (bci, EdgeKey::Branch(bci)),
@@ -253,7 +255,11 @@ impl<'e, 'c, 'a> CodeEditor<'e, 'c, 'a> {
                 instruction.switch().and_then(|s| s.cases().nth(case as usize)).map(|(_, target)| target)
             }
         };
-        self.insert_stub(key, target.ok_or(missing)?, snippet)
+        let target = target.ok_or(missing)?;
+        // What always jumps needs no stub. For jsr a stub would even be wrong: the old verifier names a subroutine by
+        // where jsr goes, and two stubs would make one subroutine two.
+        let always = matches!(instruction.info().class, InstructionClass::Goto | InstructionClass::Jsr);
+        if always { self.insert(bci, Rank::Leave, snippet) } else { self.insert_stub(key, target, snippet) }
     }
 
     fn insert_stub(&mut self, key: EdgeKey, target: u32, snippet: &Snippet) -> Result<(), EditError> {

@@ -43,11 +43,6 @@ fn extended(locals: &[VType], new_locals: &[VType], max_locals: u16, to: &mut Ve
         let missing = usize::from(max_locals).saturating_sub(slots);
         to.extend(std::iter::repeat_n(VType::plain(TOP), missing));
         to.extend_from_slice(new_locals);
-    } else {
-        // Frames say nothing about trailing unusable locals.
-        while to.last().is_some_and(|t| t.tag == TOP) {
-            to.pop();
-        }
     }
 }
 
@@ -58,6 +53,14 @@ pub(crate) fn write(
     table: Option<&[u8]>,
     catch_all: Option<&CatchAll>,
 ) -> Result<(), EditError> {
+    let scratch = &editor.class.scratch;
+    let adds_nothing = scratch.new_locals.is_empty()
+        && scratch.layout.edges.is_empty()
+        && scratch.layout.long.is_empty()
+        && catch_all.is_none();
+    if let Some(table) = table.filter(|_| adds_nothing) {
+        return super::frame_moves::relocate(out, table, &scratch.layout, &scratch.scan);
+    }
     let mut entry = std::mem::take(&mut editor.class.scratch.entry_locals);
     entry_locals(editor, &mut entry)?;
     let code = editor.code;

@@ -14,7 +14,7 @@ pub(crate) enum Rank {
     FallThrough,
     Handler,
     Before,
-    Return,
+    Leave,
 }
 
 /// A snippet at an instruction.

@@ -2,6 +2,7 @@
 
 mod code_editor;
 mod emit;
+mod frame_moves;
 mod frame_table;
 mod layout;
 mod pool;

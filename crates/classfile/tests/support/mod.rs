@@ -4,6 +4,7 @@
 //! instead of a sample; `QUIPU_JDKS` (colon separated) names JDKs elsewhere than `/usr/lib/jvm` and `JAVA_HOME`.
 #![allow(dead_code)]
 
+pub mod exercise;
 pub mod shapes;
 
 use std::collections::BTreeSet;
