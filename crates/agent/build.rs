@@ -33,11 +33,23 @@ fn main() -> Result<(), Box<dyn Error>> {
     let javac = javac();
     // Source level 8 also means that `jdk.internal.misc` can be named without exports.
     let output = Command::new(&javac)
-        .args(["-source", "8", "-target", "8", "-Xlint:-options", "-XDignore.symbol.file", "-nowarn", "-g", "-d"])
+        .args([
+            "-source",
+            "8",
+            "-target",
+            "8",
+            "-Xlint:-options",
+            "-XDignore.symbol.file",
+            "-nowarn",
+            "-g",
+            "-d",
+        ])
         .arg(&classes)
         .args(&files)
         .output()
-        .map_err(|e| format!("cannot run {}: {e}. Install a JDK 17 or newer, or set JAVA_HOME", javac.display()))?;
+        .map_err(|e| {
+            format!("cannot run {}: {e}. Install a JDK 17 or newer, or set JAVA_HOME", javac.display())
+        })?;
     if !output.status.success() {
         return Err(format!("javac failed:\n{}", String::from_utf8_lossy(&output.stderr)).into());
     }

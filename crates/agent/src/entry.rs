@@ -2,9 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_uchar, c_void};
 
-use quipu_jvm::sys::{
-    self, JNIEnv, JavaVM, jclass, jint, jobject, jthread, jvmtiEnv, jvmtiEventCallbacks,
-};
+use quipu_jvm::sys::{self, JNIEnv, JavaVM, jclass, jint, jobject, jthread, jvmtiEnv, jvmtiEventCallbacks};
 use quipu_jvm::{Capabilities, Capability, Env, Jvm, Ref};
 
 use crate::guard::guarded;
@@ -24,10 +22,15 @@ const FAILED: jint = 1;
 pub unsafe extern "system" fn Agent_OnLoad(vm: *mut JavaVM, options: *const c_char, _: *mut c_void) -> jint {
     guarded(FAILED, || {
         // SAFETY: the VM's pointers, valid as JVMTI says.
-        match unsafe { prepare(vm, options) } {
+        let prepared = unsafe { (Jvm::from_raw(vm), parse(options)) };
+        let prepared = match prepared {
+            (Some(vm), Ok(options)) => prepare(vm, options).map(drop),
+            (None, _) => Err("no VM".to_owned()),
+            (_, Err(why)) => Err(why),
+        };
+        if let Err(why) = prepared {
             // A profiler that cannot start must not keep the program from running.
-            Err(why) => complain(&why),
-            Ok(_) => {}
+            complain(&why);
         }
         OK
     })
@@ -38,22 +41,14 @@ pub unsafe extern "system" fn Agent_OnLoad(vm: *mut JavaVM, options: *const c_ch
 /// # Safety
 /// Called by the VM, as JVMTI says.
 #[unsafe(no_mangle)]
-pub unsafe extern "system" fn Agent_OnAttach(vm: *mut JavaVM, options: *const c_char, _: *mut c_void) -> jint {
+pub unsafe extern "system" fn Agent_OnAttach(
+    vm: *mut JavaVM,
+    options: *const c_char,
+    _: *mut c_void,
+) -> jint {
     guarded(FAILED, || {
         // SAFETY: the VM's pointers, valid as JVMTI says.
-        let session = match unsafe { prepare(vm, options) } {
-            Ok(session) => session,
-            Err(why) => {
-                complain(&why);
-                return FAILED;
-            }
-        };
-        // SAFETY: as above.
-        let started = unsafe { Jvm::from_raw(vm) }
-            .ok_or_else(|| "no VM".to_owned())
-            .and_then(|vm| vm.with_env(|env| start::start(session, env)).map_err(|e| e.to_string()))
-            .and_then(|started| started.map_err(|e| e.to_string()));
-        match started {
+        match unsafe { attached(vm, options) } {
             Ok(()) => OK,
             Err(why) => {
                 complain(&why);
@@ -63,20 +58,41 @@ pub unsafe extern "system" fn Agent_OnAttach(vm: *mut JavaVM, options: *const c_
     })
 }
 
-/// Makes the session and asks for events.
+/// Starts or stops, in a VM that runs. The library stays loaded, so this may happen many times.
 ///
 /// # Safety
 /// `vm` is the VM, `options` null or a C string.
-unsafe fn prepare(vm: *mut JavaVM, options: *const c_char) -> Result<&'static Session, String> {
-    let options = if options.is_null() {
+unsafe fn attached(vm: *mut JavaVM, options: *const c_char) -> Result<(), String> {
+    // SAFETY: the caller's promise.
+    let (vm, options) = unsafe { (Jvm::from_raw(vm).ok_or("no VM")?, parse(options)?) };
+    let session = match (Session::get(), options.stop) {
+        (Some(session), true) => {
+            return vm.with_env(|env| start::stop(session, env)).and_then(|r| r).map_err(|e| e.to_string());
+        }
+        (None, true) => return Err("nothing is being measured".to_owned()),
+        (Some(session), false) if session.plan().is_some() => {
+            return Err("a profile is being taken already: end that one first".to_owned());
+        }
+        (Some(session), false) => session,
+        (None, false) => prepare(vm, Options::clone(&options))?,
+    };
+    vm.with_env(|env| start::start(session, env, options.plan())).and_then(|r| r).map_err(|e| e.to_string())
+}
+
+/// # Safety
+/// `options` is null or a C string.
+unsafe fn parse(options: *const c_char) -> Result<Options, String> {
+    let text = if options.is_null() {
         Default::default()
     } else {
         // SAFETY: the caller's promise.
         unsafe { CStr::from_ptr(options) }.to_string_lossy()
     };
-    let options = Options::parse(&options).map_err(|e| e.to_string())?;
-    // SAFETY: the caller's promise.
-    let vm = unsafe { Jvm::from_raw(vm) }.ok_or("no VM")?;
+    Options::parse(&text).map_err(|e| e.to_string())
+}
+
+/// Makes the session and asks for events.
+fn prepare(vm: Jvm, options: Options) -> Result<&'static Session, String> {
     let text = |e: quipu_jvm::Error| e.to_string();
     let jvmti = vm.jvmti().map_err(text)?;
     let needed = [
@@ -111,7 +127,7 @@ unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread
     guarded((), || {
         // SAFETY: the VM passes this thread's environment.
         let (Some(session), Some(mut env)) = (Session::get(), unsafe { Env::from_raw(env) }) else { return };
-        if let Err(error) = start::start(session, &mut env) {
+        if let Err(error) = start::start(session, &mut env, session.options.plan()) {
             complain(&error.to_string());
         }
     });
@@ -128,7 +144,8 @@ unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, _: *mut JNIEnv) {
 unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
     guarded((), || {
         // SAFETY: the VM passes this thread's environment and a valid thread.
-        let (Some(env), Some(thread)) = (unsafe { Env::from_raw(env) }, unsafe { Ref::from_raw(thread) }) else {
+        let (Some(env), Some(thread)) = (unsafe { Env::from_raw(env) }, unsafe { Ref::from_raw(thread) })
+        else {
             return;
         };
         start::end_thread(&env, thread);
@@ -156,7 +173,8 @@ unsafe extern "system" fn class_file_load_hook(
         // SAFETY: the VM passes `length` bytes that stay put during the call, and null or a valid loader.
         let (bytes, loader) = unsafe { (std::slice::from_raw_parts(bytes, length), Ref::from_raw(loader)) };
         let Some(changed) = hook::transform(session, loader, bytes) else { return };
-        let (Ok(copy), Ok(size)) = (session.jvmti.allocate_copy(&changed), jint::try_from(changed.len())) else {
+        let (Ok(copy), Ok(size)) = (session.jvmti.allocate_copy(&changed), jint::try_from(changed.len()))
+        else {
             return;
         };
         // SAFETY: the VM's out-parameters; it frees the memory, which is JVMTI's.

@@ -5,8 +5,9 @@ use std::time::Instant;
 use quipu_arena::layout::header;
 use quipu_classfile::ClassFile;
 use quipu_jvm::Object;
-use quipu_rewrite::rewrite;
+use quipu_rewrite::{Plan, rewrite};
 
+use crate::registry::Entered;
 use crate::session::Session;
 
 /// The new bytes of a class, or `None` to leave it as it is.
@@ -22,28 +23,42 @@ pub fn transform(session: &Session, loader: Option<Object<'_>>, bytes: &[u8]) ->
         }
     };
     session.world.learn(&class);
-    if !session.plan.touches(class.name()) {
+    let plan = session.plan()?;
+    if !plan.touches(class.name()) {
         return None;
     }
-    let changed = transform_parsed(session, session.loader(loader), &class);
+    let changed = transform_parsed(session, &plan, session.loader(loader), &class);
     session.spent(began.elapsed().as_nanos());
     changed
 }
 
-fn transform_parsed(session: &Session, loader: u32, class: &ClassFile<'_>) -> Option<Vec<u8>> {
+fn transform_parsed(session: &Session, plan: &Plan, loader: u32, class: &ClassFile<'_>) -> Option<Vec<u8>> {
     let leave = |why: &str| {
         session.leave(class.name(), why);
         session.count(header::CLASSES_LEFT, 1);
     };
-    let Some(first) = session.registry.reserve(loader, class.name(), class.methods().len() as u32) else {
-        leave("the table of methods is full");
-        return None;
-    };
-    let rewritten = match rewrite(class, &session.plan, first, session) {
-        Ok(rewritten) => rewritten,
-        Err(error) => {
-            leave(&error.to_string());
+    let count = class.methods().len() as u32;
+    let mut first = session.registry.reserve(loader, class.name(), count);
+    let rewritten = loop {
+        let Some(ids) = first else {
+            leave("the table of methods is full");
             return None;
+        };
+        let rewritten = match rewrite(class, plan, ids, session) {
+            Ok(rewritten) => rewritten,
+            Err(error) => {
+                leave(&error.to_string());
+                return None;
+            }
+        };
+        match session.registry.enter(&session.arena, loader, class, ids, &rewritten.shapes) {
+            Entered::Yes => break rewritten,
+            // It was rewritten before, with other options: its nodes have another size now.
+            Entered::OtherShapes => first = session.registry.reserve_anew(count),
+            Entered::Full => {
+                leave("the arena is full");
+                return None;
+            }
         }
     };
     for left in &rewritten.left {
@@ -53,10 +68,6 @@ fn transform_parsed(session: &Session, loader: u32, class: &ClassFile<'_>) -> Op
         session.count(header::METHODS_LEFT, 1);
     }
     let bytes = rewritten.bytes?;
-    if !session.registry.enter(&session.arena, loader, class, first, &rewritten.shapes) {
-        leave("its methods changed shape, or the arena is full");
-        return None;
-    }
     session.count(header::CLASSES, 1);
     session.count(header::METHODS, rewritten.shapes.len() as u64);
     Some(bytes)

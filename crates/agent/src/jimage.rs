@@ -42,11 +42,18 @@ impl RuntimeImage {
                 handle,
                 c"JIMAGE_FindResource",
             ))?;
-            let get_resource =
-                std::mem::transmute::<*mut c_void, Option<GetResource>>(symbol(handle, c"JIMAGE_GetResource"))?;
+            let get_resource = std::mem::transmute::<*mut c_void, Option<GetResource>>(symbol(
+                handle,
+                c"JIMAGE_GetResource",
+            ))?;
             let mut error = 0;
             let image = open(modules.as_ptr(), &mut error);
-            (!image.is_null()).then_some(RuntimeImage { image, package_to_module, find_resource, get_resource })
+            (!image.is_null()).then_some(RuntimeImage {
+                image,
+                package_to_module,
+                find_resource,
+                get_resource,
+            })
         }
     }
 
@@ -64,7 +71,8 @@ impl RuntimeImage {
                 return None;
             }
             let mut size = 0;
-            let location = (self.find_resource)(self.image, module, c"9.0".as_ptr(), file.as_ptr(), &mut size);
+            let location =
+                (self.find_resource)(self.image, module, c"9.0".as_ptr(), file.as_ptr(), &mut size);
             if location == 0 || !(1..=LARGEST_CLASS).contains(&size) {
                 return None;
             }

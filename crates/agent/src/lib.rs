@@ -7,7 +7,10 @@
 //! - run Java code that is instrumented, or take a lock on a way that is taken often;
 //! - fail the target: when something cannot be done, it says so on standard error and the program runs on, unprofiled.
 
-#![allow(unsafe_code, reason = "C entry points, callbacks of the VM, memory maps: each block says why it is sound")]
+#![allow(
+    unsafe_code,
+    reason = "C entry points, callbacks of the VM, memory maps: each block says why it is sound"
+)]
 #![cfg_attr(
     not(test),
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)

@@ -56,7 +56,8 @@ extern "system" fn commit(_: *mut JNIEnv, _: jclass, end: i64) -> u8 {
 extern "system" fn group(env: *mut JNIEnv, _: jclass, thread: jobject) -> i32 {
     guarded(-1, || {
         // SAFETY: the VM passes this thread's environment and a local reference that lasts for this call.
-        let (Some(env), Some(thread)) = (unsafe { Env::from_raw(env) }, unsafe { Ref::from_raw(thread) }) else {
+        let (Some(env), Some(thread)) = (unsafe { Env::from_raw(env) }, unsafe { Ref::from_raw(thread) })
+        else {
             return -1;
         };
         let Some(session) = Session::get() else { return -1 };

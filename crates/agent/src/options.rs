@@ -4,10 +4,10 @@ use std::fmt;
 use std::path::PathBuf;
 
 use quipu_classfile::BlockAnalysis;
-use quipu_rewrite::{Selection, parse_classes};
+use quipu_rewrite::{Plan, Selection, parse_classes};
 
 /// The agent's options.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Options {
     /// Directory for the arena.
     pub directory: Option<PathBuf>,
@@ -27,6 +27,8 @@ pub struct Options {
     pub merge: MergeThreads,
     /// Whether the JDK's sources of variation are pinned.
     pub deterministic: bool,
+    /// Take the instrumentation out again.
+    pub stop: bool,
 }
 
 /// Which threads use one tree after the other.
@@ -63,6 +65,7 @@ impl Options {
             selection: Selection::default(),
             merge: MergeThreads::Name,
             deterministic: false,
+            stop: false,
         };
         for pair in text.split(',').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -72,9 +75,21 @@ impl Options {
         Ok(options)
     }
 
+    /// How classes are to be rewritten.
+    pub fn plan(&self) -> Plan {
+        Plan {
+            runtime: "java/quipu",
+            analysis: self.analysis,
+            sites: self.sites,
+            blocks: self.blocks,
+            selection: self.selection.clone(),
+        }
+    }
+
     fn set(&mut self, key: &str, value: &str) -> Result<(), BadOption> {
         match key {
             "exact" => {}
+            "stop" => self.stop = true,
             "dir" => self.directory = Some(PathBuf::from(value)),
             "limit" => self.limit = number(key, value)?,
             "bba" => self.analysis = analysis(value)?,
@@ -139,7 +154,8 @@ mod tests {
 
     #[test]
     fn options_are_read() {
-        let o = Options::parse("exact,dir=/a%2Cb,limit=77,bba=precise,max-depth=9,merge-threads=all").unwrap();
+        let o =
+            Options::parse("exact,dir=/a%2Cb,limit=77,bba=precise,max-depth=9,merge-threads=all").unwrap();
         assert_eq!(o.directory.as_deref(), Some("/a,b".as_ref()));
         assert_eq!((o.limit, o.max_depth, o.merge), (77, 9, MergeThreads::All));
         assert_eq!(o.analysis, BlockAnalysis::Precise);

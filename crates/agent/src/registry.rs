@@ -18,6 +18,16 @@ pub struct Registry {
     sizes: *mut u32,
 }
 
+/// Whether a rewritten class may be used.
+pub enum Entered {
+    /// It may.
+    Yes,
+    /// There are nodes with these ids that have another size.
+    OtherShapes,
+    /// Its names do not fit into the arena.
+    Full,
+}
+
 #[derive(Default)]
 struct State {
     next_method: u32,
@@ -79,8 +89,12 @@ impl Registry {
         state.take(count)
     }
 
-    /// Enters a rewritten class: sizes for the runtime, names for the reader. `false` if the class must not be used:
-    /// it has nodes of another shape under the same ids, or the arena is full.
+    /// First of `count` ids nobody has.
+    pub fn reserve_anew(&self, count: u32) -> Option<u32> {
+        lock(&self.state).take(count)
+    }
+
+    /// Enters a rewritten class: sizes for the runtime, names for the reader.
     pub fn enter(
         &self,
         arena: &ArenaWriter,
@@ -88,13 +102,15 @@ impl Registry {
         class: &ClassFile<'_>,
         first: u32,
         shapes: &[Shape],
-    ) -> bool {
+    ) -> Entered {
         let hash = hash_shapes(shapes);
         let count = class.methods().len() as u32;
         let id = {
             let mut state = lock(&self.state);
             match state.ranges.get(&(loader, class.name().into())) {
-                Some(range) if range.first == first => return range.shapes == hash,
+                Some(range) if range.first == first => {
+                    return if range.shapes == hash { Entered::Yes } else { Entered::OtherShapes };
+                }
                 _ => {}
             }
             state.ranges.insert((loader, class.name().into()), Range { first, count, shapes: hash });
@@ -106,8 +122,12 @@ impl Registry {
         let source = class.source_file().unwrap_or_default();
         Record::Class { id, loader, name: class.name(), source }.encode(&mut records);
         for shape in shapes {
-            let Some(method) = class.method(shape.index) else { return false };
-            self.set_size(shape.id, layout::node_size(shape.slots, shape.blocks.len() as u32 / 2), shape.slots);
+            let Some(method) = class.method(shape.index) else { continue };
+            self.set_size(
+                shape.id,
+                layout::node_size(shape.slots, shape.blocks.len() as u32 / 2),
+                shape.slots,
+            );
             Record::Method {
                 id: shape.id,
                 class: id,
@@ -122,7 +142,7 @@ impl Registry {
             }
             .encode(&mut records);
         }
-        arena.log_encoded(&records).is_some()
+        if arena.log_encoded(&records).is_some() { Entered::Yes } else { Entered::Full }
     }
 
     /// Id of an opaque method, which has no code to carry one.

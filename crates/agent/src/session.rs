@@ -1,8 +1,8 @@
 //! The profile that is being taken in this process.
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use quipu_arena::layout::header;
 use quipu_arena::place;
@@ -20,7 +20,7 @@ use crate::world::World;
 pub struct Session {
     /// The environment the events belong to.
     pub jvmti: Jvmti,
-    /// What was asked for.
+    /// What was asked for first; what can change later is in the plan.
     pub options: Options,
     /// Where the profile is kept.
     pub arena: ArenaWriter,
@@ -30,8 +30,8 @@ pub struct Session {
     pub groups: Groups,
     /// Classes.
     pub world: World,
-    /// How classes are rewritten.
-    pub plan: Plan,
+    /// How classes are rewritten; none while nothing is measured.
+    plan: RwLock<Option<Arc<Plan>>>,
     next_loader: AtomicI64,
 }
 
@@ -54,19 +54,30 @@ impl Session {
             .map_err(|e| format!("cannot make {}: {e}", path.display()))?;
         let registry = Registry::new().ok_or("no address space for the table of methods")?;
         let java_home = jvmti.system_property(c"java.home").unwrap_or_default();
-        let plan = Plan {
-            runtime: "java/quipu",
-            analysis: options.analysis,
-            sites: options.sites,
-            blocks: options.blocks,
-            selection: options.selection.clone(),
-        };
         let groups = Groups::new(options.merge);
         let world = World::new(Path::new(&java_home));
-        let session =
-            Session { jvmti, options, arena, registry, groups, world, plan, next_loader: AtomicI64::new(1) };
+        let session = Session {
+            jvmti,
+            options,
+            arena,
+            registry,
+            groups,
+            world,
+            plan: RwLock::default(),
+            next_loader: AtomicI64::new(1),
+        };
         SESSION.set(session).map_err(|_| "the agent is loaded already".to_owned())?;
         SESSION.get().ok_or_else(|| "the agent is loaded already".to_owned())
+    }
+
+    /// How classes are rewritten now; `None` while nothing is measured.
+    pub fn plan(&self) -> Option<Arc<Plan>> {
+        self.plan.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Begins to measure (again), or stops.
+    pub fn set_plan(&self, plan: Option<Plan>) {
+        *self.plan.write().unwrap_or_else(PoisonError::into_inner) = plan.map(Arc::new);
     }
 
     /// Tells the reader a fact.

@@ -7,6 +7,8 @@ use std::time::Instant;
 use quipu_jvm::jni::kind;
 use quipu_jvm::{Class, Env, Error, Global, Jvmti, MethodId, Thread, jdk_version, sys};
 
+use quipu_rewrite::Plan;
+
 use crate::natives;
 use crate::session::Session;
 
@@ -28,20 +30,37 @@ static END_THREAD: OnceLock<EndThread> = OnceLock::new();
 pub fn end_thread(env: &Env<'_>, thread: Thread<'_>) {
     let Some(end) = END_THREAD.get() else { return };
     // SAFETY: the method takes one thread and returns nothing.
-    let ended = unsafe { env.call_static_void(end.probe.get(), end.method, &[sys::jvalue { l: thread.raw() }]) };
+    let ended =
+        unsafe { env.call_static_void(end.probe.get(), end.method, &[sys::jvalue { l: thread.raw() }]) };
     // An exception here can only be a lack of memory; the tree is then not used again.
     let _ = ended;
 }
 
-/// Instruments the VM.
-pub fn start(session: &'static Session, env: &mut Env<'_>) -> Result<(), Error> {
+/// Instruments the VM as the plan says.
+pub fn start(session: &'static Session, env: &mut Env<'_>, plan: Plan) -> Result<(), Error> {
     let began = Instant::now();
-    describe(session);
-    define_runtime(env, session.jvmti)?;
+    if END_THREAD.get().is_none() {
+        describe(session);
+        define_runtime(env, session.jvmti)?;
+    }
+    session.set_plan(Some(plan));
     session.jvmti.set_event_mode(sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true, None)?;
-    retransform_loaded(session, env)?;
+    let Some(plan) = session.plan() else { return Ok(()) };
+    retransform(session, env, &plan)?;
     session.note("start.nanos", &began.elapsed().as_nanos().to_string());
     Ok(())
+}
+
+/// Takes the instrumentation out again: every class is retransformed to the bytes it was loaded with.
+pub fn stop(session: &'static Session, env: &mut Env<'_>) -> Result<(), Error> {
+    // Loaded classes first: while the plan is there, it tells which of them were touched.
+    let Some(plan) = session.plan() else { return Ok(()) };
+    session.set_plan(None);
+    let restored = retransform(session, env, &plan);
+    session.jvmti.set_event_mode(sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, false, None)?;
+    // The collector holds the file open; nobody needs its name any more.
+    let _ = std::fs::remove_file(session.arena.path());
+    restored
 }
 
 fn describe(session: &Session) {
@@ -96,7 +115,7 @@ fn open_internals(env: &Env<'_>, jvmti: Jvmti, runtime: Class<'_>) -> Result<(),
     Ok(())
 }
 
-fn retransform_loaded(session: &Session, env: &mut Env<'_>) -> Result<(), Error> {
+fn retransform(session: &Session, env: &mut Env<'_>, plan: &Plan) -> Result<(), Error> {
     let jvmti = session.jvmti;
     env.with_frame(64, |env| {
         let mut classes = jvmti.loaded_classes(env)?;
@@ -106,7 +125,7 @@ fn retransform_loaded(session: &Session, env: &mut Env<'_>) -> Result<(), Error>
                 && jvmti.class_signature(class).is_ok_and(|signature| {
                     let name = signature.as_bytes();
                     let name = name.strip_prefix(b"L").and_then(|name| name.strip_suffix(b";"));
-                    name.is_some_and(|name| session.plan.touches(name))
+                    name.is_some_and(|name| plan.touches(name))
                 })
         });
         session.note("start.classes", &classes.len().to_string());

@@ -59,8 +59,11 @@ impl World {
             return None;
         }
         // Methods of arrays are Object's.
-        let mut name: Box<[u8]> =
-            if call.owner.first() == Some(&b'[') { b"java/lang/Object"[..].into() } else { call.owner.into() };
+        let mut name: Box<[u8]> = if call.owner.first() == Some(&b'[') {
+            b"java/lang/Object"[..].into()
+        } else {
+            call.owner.into()
+        };
         let is_array = call.owner.first() == Some(&b'[');
         let key = (Box::from(call.name), Box::from(call.descriptor));
         let mut owner_final = is_array;
@@ -83,7 +86,8 @@ impl World {
             return known.clone();
         }
         let bytes = lock(&self.image).as_ref().and_then(|image| image.class(name));
-        let known = bytes.and_then(|bytes| ClassFile::parse(&bytes).ok().map(|class| Arc::new(Class::new(&class))));
+        let known =
+            bytes.and_then(|bytes| ClassFile::parse(&bytes).ok().map(|class| Arc::new(Class::new(&class))));
         // A class that is not the JDK's stays unknown until it is loaded, which `learn` will tell.
         lock(&self.classes).entry(name.into()).or_insert(known).clone()
     }

@@ -79,6 +79,8 @@ pub struct Header {
 /// A context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Node {
+    /// Its offset in the arena, which never changes.
+    pub at: u64,
     /// Index in [`Contents::nodes`] of the parent; `None` for the root of a tree.
     pub parent: Option<u32>,
     /// Method id; [`layout::ROOT_METHOD`] for roots.
@@ -212,6 +214,7 @@ impl<'a> Contents<'a> {
         };
         let n = u64::from(blocks.get(method)).min((stride - node::SLOTS) / 8);
         Some(Node {
+            at,
             parent,
             method,
             tree,

@@ -21,8 +21,13 @@ pub fn library() -> anyhow::Result<PathBuf> {
 }
 
 /// The agent's options for what was asked, with the arena in `directory`.
-pub fn options(kinds: &Kinds, directory: &std::path::Path) -> String {
-    let mut options = vec!["exact".to_owned(), format!("dir={}", escape(&directory.display().to_string()))];
+pub fn run_options(kinds: &Kinds, directory: &std::path::Path) -> String {
+    format!("dir={},{}", escape(&directory.display().to_string()), attach_options(kinds))
+}
+
+/// The agent's options for what was asked; the arena goes to the target's user's own directory.
+pub fn attach_options(kinds: &Kinds) -> String {
+    let mut options = vec!["exact".to_owned()];
     let mut add = |key: &str, value: &str| options.push(format!("{key}={}", escape(value)));
     let exact = &kinds.exact_options;
     add("bba", &exact.bba.replace(',', "+"));
@@ -39,7 +44,9 @@ pub fn options(kinds: &Kinds, directory: &std::path::Path) -> String {
     for pattern in &exact.exclude {
         add("exclude", pattern);
     }
-    for (set, key) in [(exact.sites, "sites"), (exact.blocks, "blocks"), (exact.deterministic, "deterministic")] {
+    for (set, key) in
+        [(exact.sites, "sites"), (exact.blocks, "blocks"), (exact.deterministic, "deterministic")]
+    {
         if set {
             options.push(key.to_owned());
         }

@@ -1,18 +1,34 @@
-//! The `quipu` command.
+//! The `quipu` command. The only place for printing; everything it knows it has from the libraries.
 
 mod agent;
+mod attach;
 mod collect;
+mod demo;
 mod exit;
+mod export;
+mod generate;
 mod kinds;
+mod ps;
+mod report;
 mod run;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Exact, reproducible profiles of Java programs; sampled ones that state their accuracy.
+/// Exact, reproducible profiles of Java programs.
 #[derive(Parser, Debug)]
-#[command(name = "quipu", version, propagate_version = true, max_term_width = 100)]
+#[command(
+    name = "quipu",
+    version,
+    max_term_width = 100,
+    after_help = "\
+Examples:
+  quipu run -o app.quipu -- java -jar app.jar        count every call and bytecode, in context
+  quipu report app.quipu --by method                 what was hot
+  quipu export app.quipu --to html -o app.html       flame graph and tables in one page
+  quipu attach 4711 -d 10                            the same for a JVM that runs"
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -21,17 +37,51 @@ struct Cli {
 #[derive(Subcommand, Debug)]
 enum Command {
     Run(run::Run),
+    Attach(attach::Attach),
+    Ps(ps::Ps),
+    Report(report::Report),
+    Diff(report::Diff),
+    Overlap(report::Overlap),
+    Merge(report::Merge),
+    Export(export::Export),
+    Import(export::Import),
+    Demo(demo::Demo),
+    Completions(generate::Completions),
+    Man(generate::Man),
+}
+
+fn dispatch(command: Command) -> anyhow::Result<u8> {
+    match command {
+        Command::Run(command) => command.run(),
+        Command::Attach(command) => command.run(),
+        Command::Ps(command) => command.run(),
+        Command::Report(command) => command.run(),
+        Command::Diff(command) => command.run(),
+        Command::Overlap(command) => command.run(),
+        Command::Merge(command) => command.run(),
+        Command::Export(command) => command.run(),
+        Command::Import(command) => command.run(),
+        Command::Demo(command) => command.run(),
+        Command::Completions(command) => command.run(),
+        Command::Man(command) => command.run(),
+    }
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
-        Command::Run(run) => run.run(),
-    };
-    match result {
+    match dispatch(Cli::parse().command) {
         Ok(status) => ExitCode::from(status),
+        Err(error) if is_broken_pipe(&error) => ExitCode::from(exit::DONE),
         Err(error) => {
             eprintln!("quipu: {error:#}");
             ExitCode::from(exit::status_of(&error))
         }
     }
+}
+
+/// `quipu report … | head` is not an error.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+            || cause.to_string().contains("Broken pipe")
+    })
 }

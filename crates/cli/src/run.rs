@@ -55,7 +55,7 @@ impl Run {
     pub fn run(self) -> anyhow::Result<u8> {
         let library = agent::library()?;
         let directory = RunDirectory::new()?;
-        let options = agent::options(&self.kinds, &directory.0);
+        let options = agent::run_options(&self.kinds, &directory.0);
         let mut agent = OsString::from("-agentpath:");
         agent.push(&library);
         agent.push("=");
@@ -98,9 +98,9 @@ impl Run {
         // Ctrl-C goes to the target as well; it decides how to end, and its profile is still written.
         let interrupted = Arc::new(AtomicBool::new(false));
         signal_hook::flag::register(signal_hook::consts::SIGINT, interrupted)?;
-        let mut child = command.spawn().map_err(|e| {
-            Failure::usage(format!("cannot start {}: {e}", Path::new(program).display()))
-        })?;
+        let mut child = command
+            .spawn()
+            .map_err(|e| Failure::usage(format!("cannot start {}: {e}", Path::new(program).display())))?;
         loop {
             match child.wait() {
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}

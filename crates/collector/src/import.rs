@@ -41,7 +41,32 @@ pub const LOADING_SUFFIX: &str = " [class loading]";
 
 /// Reads the profile out of an arena's bytes.
 pub fn profile(bytes: &[u8]) -> Result<Profile, NotAnArena> {
-    let contents = Contents::read(bytes)?;
+    profile_since(bytes, None)
+}
+
+/// Counts at one moment, to be taken off those at a later one.
+#[derive(Debug, Default)]
+pub struct Baseline(HashMap<u64, (u64, u64)>);
+
+impl Baseline {
+    /// What an arena has counted so far.
+    pub fn read(bytes: &[u8]) -> Result<Baseline, NotAnArena> {
+        let contents = Contents::read(bytes)?;
+        Ok(Baseline(contents.nodes.iter().map(|node| (node.at, (node.calls, node.bytecodes))).collect()))
+    }
+}
+
+/// Reads what an arena has counted since a baseline.
+pub fn profile_since(bytes: &[u8], baseline: Option<&Baseline>) -> Result<Profile, NotAnArena> {
+    let mut contents = Contents::read(bytes)?;
+    if let Some(Baseline(before)) = baseline {
+        for node in &mut contents.nodes {
+            if let Some((calls, bytecodes)) = before.get(&node.at) {
+                node.calls = node.calls.wrapping_sub(*calls);
+                node.bytecodes = node.bytecodes.wrapping_sub(*bytecodes);
+            }
+        }
+    }
     let mut builder = Builder::with_capacity(contents.nodes.len());
     let methods = read_methods(&contents, &mut builder);
     let groups = read_groups(&contents);

@@ -3,12 +3,14 @@
 //! Whatever comes from a target is hostile: its files, its answers, even its name. It is bounded, checked and decoded
 //! by functions that take bytes, which are apart from the thin code that fetches the bytes.
 //!
+//! - [`arena`] finds and reads the file in which a target keeps its profile.
 //! - [`attach`] speaks HotSpot's attach protocol: load an agent, run a `jcmd`.
 //! - [`import`] makes a profile of an arena.
 //! - [`jvms`] lists the JVMs of this machine.
 
 #![forbid(unsafe_code)]
 
+pub mod arena;
 pub mod attach;
 pub mod import;
 pub mod jvms;

@@ -168,18 +168,23 @@ pub fn write_json(profile: &Profile, options: &Options, out: &mut dyn io::Write)
 fn narrowed<'a>(profile: &'a Profile, options: &Options) -> Result<Cow<'a, Profile>, ReportError> {
     let mut profile = Cow::Borrowed(profile);
     if let Some(wanted) = &options.thread {
-        let names = || profile.threads().iter().map(|thread| profile.str(thread.name));
-        // A thread's name may have a star in it: the name itself comes first.
-        let exact = names().any(|name| name == wanted);
-        let wants = |name: &str| if exact { name == wanted } else { pattern::glob(wanted, name) };
-        if !names().any(wants) {
-            return Err(ReportError::unknown("thread", wanted, names()));
-        }
-        profile = Cow::Owned(profile.select_threads(|profile, thread| wants(profile.str(thread.name))));
+        profile = Cow::Owned(only_thread(&profile, wanted)?);
     }
     if let (By::Tree, Some(filter)) = (options.by, &options.filter) {
         let marks = pattern::methods(&profile, filter)?;
         profile = Cow::Owned(profile.focus(|_, method| marks[method as usize]));
     }
     Ok(profile)
+}
+
+/// The profile cut to the threads with this name; `*` stands for anything.
+pub fn only_thread(profile: &Profile, wanted: &str) -> Result<Profile, ReportError> {
+    let names = || profile.threads().iter().map(|thread| profile.str(thread.name));
+    // A thread's name may have a star in it: the name itself comes first.
+    let exact = names().any(|name| name == wanted);
+    let wants = |name: &str| if exact { name == wanted } else { pattern::glob(wanted, name) };
+    if !names().any(wants) {
+        return Err(ReportError::unknown("thread", wanted, names()));
+    }
+    Ok(profile.select_threads(|profile, thread| wants(profile.str(thread.name))))
 }

@@ -32,7 +32,8 @@ impl fmt::Display for UnknownClass {
 /// The set that a list such as `calls,throws` stands for.
 pub fn parse_classes(list: &str) -> Result<InstructionClasses, UnknownClass> {
     list.split(',').map(str::trim).try_fold(InstructionClasses::EMPTY, |set, name| {
-        let (_, classes) = NAMES.iter().find(|(known, _)| *known == name).ok_or(UnknownClass(name.to_owned()))?;
+        let (_, classes) =
+            NAMES.iter().find(|(known, _)| *known == name).ok_or(UnknownClass(name.to_owned()))?;
         Ok(set.union(InstructionClasses::of(classes)))
     })
 }

@@ -11,9 +11,10 @@
 //!
 //! Opaque methods count nothing; those that call others hide what they call.
 
-use quipu_classfile::opcode::{DUP, InstructionClass, ISUB, POP2};
+use quipu_classfile::opcode::{DUP, ISUB, InstructionClass, POP2};
 use quipu_classfile::{
-    BlockAnalysis, Blocks, ClassEditor, ClassFile, Code, CodeEditor, EditError, Method, Snippet, VerificationType,
+    BlockAnalysis, Blocks, ClassEditor, ClassFile, Code, CodeEditor, EditError, Method, Snippet,
+    VerificationType,
 };
 
 use crate::calls::{Calls, Site};
@@ -27,7 +28,12 @@ use crate::{Known, Left, Plan, Rewritten, Shape};
 const MOST_SLOTS: u32 = 60_000;
 
 /// Rewrites a class. Its methods get the ids from `first` on, in their order.
-pub fn rewrite(class: &ClassFile<'_>, plan: &Plan, first: u32, known: &dyn Known) -> Result<Rewritten, EditError> {
+pub fn rewrite(
+    class: &ClassFile<'_>,
+    plan: &Plan,
+    first: u32,
+    known: &dyn Known,
+) -> Result<Rewritten, EditError> {
     let untouchable = untouchable(class.name());
     let probes = Probes::new(plan.runtime);
     let mut editor = ClassEditor::new(class);
@@ -35,7 +41,9 @@ pub fn rewrite(class: &ClassFile<'_>, plan: &Plan, first: u32, known: &dyn Known
     for method in class.methods() {
         let treatment = match Treatment::of(&method, untouchable) {
             Treatment::Count if is_empty_finalizer(&method) => continue,
-            Treatment::Count | Treatment::CountLoading if !plan.selection.method(class.name(), method.name()) => {
+            Treatment::Count | Treatment::CountLoading
+                if !plan.selection.method(class.name(), method.name()) =>
+            {
                 continue;
             }
             Treatment::Leave(_) => continue,
@@ -118,7 +126,8 @@ fn count(
         code.insert_entry(s.op(POP2))?;
     } else if leaf {
         let locals = Locals { cursor: 0, slot: 0, node: code.new_local(VerificationType::Long)?, count: 0 };
-        let locals = if counts { Locals { count: code.new_local(VerificationType::Int)?, ..locals } } else { locals };
+        let locals =
+            if counts { Locals { count: code.new_local(VerificationType::Int)?, ..locals } } else { locals };
         probes.int(code.pool(), &mut s, word)?;
         probes.call(code.pool(), &mut s, "leaf", "(I)J")?;
         s.lstore(locals.node);
@@ -327,9 +336,13 @@ fn makes_calls(code: &Code<'_>) -> bool {
 
 /// Bytecode indices and lines, in turn; only the first unless `all`.
 fn lines(method: &Method<'_, '_>, code: &Code<'_>, all: bool) -> Vec<u16> {
-    let Some(table) = code.attributes.find(method.class().pool(), b"LineNumberTable") else { return Vec::new() };
+    let Some(table) = code.attributes.find(method.class().pool(), b"LineNumberTable") else {
+        return Vec::new();
+    };
     let rows = table.data.get(2..).unwrap_or_default().chunks_exact(4);
     let rows = rows.take(if all { usize::MAX } else { 1 });
-    rows.flat_map(|row| row.chunks_exact(2).map(|half| half.iter().fold(0, |n, &byte| n << 8 | u16::from(byte))))
-        .collect()
+    rows.flat_map(|row| {
+        row.chunks_exact(2).map(|half| half.iter().fold(0, |n, &byte| n << 8 | u16::from(byte)))
+    })
+    .collect()
 }

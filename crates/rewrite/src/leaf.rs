@@ -27,9 +27,9 @@ pub fn safe_prefix(method: &Method<'_, '_>, code: &Code<'_>) -> u32 {
 }
 
 fn overwrites_this(code: &Code<'_>) -> bool {
-    code.instructions().map_while(Result::ok).any(|i| {
-        i.opcode == ASTORE_0 || (i.effective() == ASTORE && i.local() == Some(0))
-    })
+    code.instructions()
+        .map_while(Result::ok)
+        .any(|i| i.opcode == ASTORE_0 || (i.effective() == ASTORE && i.local() == Some(0)))
 }
 
 fn prefix_end(method: &Method<'_, '_>, code: &Code<'_>, this_is_local_0: bool, branches: bool) -> u32 {
@@ -41,9 +41,10 @@ fn prefix_end(method: &Method<'_, '_>, code: &Code<'_>, this_is_local_0: bool, b
         let Ok(instruction) = instruction else { return 0 };
         let harmless = match instruction.info().class {
             InstructionClass::Plain => true,
-            InstructionClass::Return | InstructionClass::Branch | InstructionClass::Goto | InstructionClass::Switch => {
-                branches
-            }
+            InstructionClass::Return
+            | InstructionClass::Branch
+            | InstructionClass::Goto
+            | InstructionClass::Switch => branches,
             InstructionClass::Constant => is_plain_constant(&instruction, pool),
             InstructionClass::InstanceField => {
                 this_is_local_0 && own_field(&instruction, pool, class) && on_this(&instruction, &before)
@@ -63,7 +64,10 @@ fn prefix_end(method: &Method<'_, '_>, code: &Code<'_>, this_is_local_0: bool, b
 }
 
 fn own_field(instruction: &Instruction<'_>, pool: &ConstantPool<'_>, class: &[u8]) -> bool {
-    instruction.pool_index().and_then(|index| pool.member(index).ok()).is_some_and(|field| field.owner == class)
+    instruction
+        .pool_index()
+        .and_then(|index| pool.member(index).ok())
+        .is_some_and(|field| field.owner == class)
 }
 
 /// `aload_0 getfield`, or `aload_0 <push one value> putfield`.
@@ -82,7 +86,8 @@ fn pushes_a_value(instruction: &Instruction<'_>) -> bool {
 }
 
 fn is_plain_constant(instruction: &Instruction<'_>, pool: &ConstantPool<'_>) -> bool {
-    instruction.pool_index().and_then(|index| pool.tag(index)).is_some_and(|tag| {
-        matches!(tag, tag::INTEGER | tag::FLOAT | tag::LONG | tag::DOUBLE)
-    })
+    instruction
+        .pool_index()
+        .and_then(|index| pool.tag(index))
+        .is_some_and(|tag| matches!(tag, tag::INTEGER | tag::FLOAT | tag::LONG | tag::DOUBLE))
 }

@@ -47,7 +47,8 @@ impl Plan {
     /// Whether anything in a class may have to be rewritten.
     pub fn touches(&self, class: &[u8]) -> bool {
         // The entrances of linking sit in an untouchable class.
-        class == b"java/lang/invoke/MethodHandleNatives" || (untouchable(class).is_none() && self.selection.class(class))
+        class == b"java/lang/invoke/MethodHandleNatives"
+            || (untouchable(class).is_none() && self.selection.class(class))
     }
 }
 

@@ -46,7 +46,12 @@ impl Probes {
     }
 
     /// Appends an int constant in its shortest form.
-    pub fn int(&self, pool: &mut PoolEditor<'_, '_>, snippet: &mut Snippet, value: u32) -> Result<(), EditError> {
+    pub fn int(
+        &self,
+        pool: &mut PoolEditor<'_, '_>,
+        snippet: &mut Snippet,
+        value: u32,
+    ) -> Result<(), EditError> {
         match i16::try_from(value) {
             Ok(small) => snippet.int16(small),
             Err(_) => snippet.ldc(pool.int(value.cast_signed())?),

@@ -17,10 +17,8 @@ pub enum Treatment {
     Leave(&'static str),
 }
 
-const INTRINSIC: [&[u8]; 2] = [
-    b"Ljdk/internal/vm/annotation/IntrinsicCandidate;",
-    b"Ljdk/internal/HotSpotIntrinsicCandidate;",
-];
+const INTRINSIC: [&[u8]; 2] =
+    [b"Ljdk/internal/vm/annotation/IntrinsicCandidate;", b"Ljdk/internal/HotSpotIntrinsicCandidate;"];
 
 /// Marks of methods in which the current thread is not the same throughout.
 const CHANGES_THREAD: [&[u8]; 3] = [
@@ -42,8 +40,13 @@ const LOADING: [(&[u8], &[u8]); 3] = [
 ];
 
 /// The VM's entrances for linking call sites and method handles.
-const LINKING: [&[u8]; 5] =
-    [b"linkCallSite", b"linkMethod", b"linkMethodHandleConstant", b"linkDynamicConstant", b"findMethodHandleType"];
+const LINKING: [&[u8]; 5] = [
+    b"linkCallSite",
+    b"linkMethod",
+    b"linkMethodHandleConstant",
+    b"linkDynamicConstant",
+    b"findMethodHandleType",
+];
 
 /// Native, or replaced by the JIT with code of its own.
 pub fn is_opaque(method: &Method<'_, '_>) -> bool {
@@ -59,7 +62,8 @@ impl Treatment {
     pub fn of(method: &Method<'_, '_>, untouchable: Option<&'static str>) -> Treatment {
         let name = method.name();
         if let Some(reason) = untouchable {
-            let links = method.class().name() == b"java/lang/invoke/MethodHandleNatives" && LINKING.contains(&name);
+            let links =
+                method.class().name() == b"java/lang/invoke/MethodHandleNatives" && LINKING.contains(&name);
             return if links { Treatment::Loading } else { Treatment::Leave(reason) };
         }
         if method.is(access::ABSTRACT) {

@@ -1,0 +1,221 @@
+//! `quipu report`, `diff`, `overlap` and `merge`: looking at profiles.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueEnum};
+use quipu_profile::{By as DiffBy, Matching, On, Profile};
+use quipu_report::{By, DiffOptions, Options, Style};
+
+use crate::collect::load;
+use crate::exit::{DONE, Failure};
+
+/// Show a profile.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  quipu report profile.quipu                                 the calling context tree, hot path open
+  quipu report profile.quipu --by method --thread main       hottest methods of the main thread
+  quipu report profile.quipu --by callers --filter HashMap.get
+  quipu report profile.quipu --by class --metric bytecodes/calls
+  quipu report profile.quipu --by tree --json                every context, for programs")]
+pub struct Report {
+    /// A .quipu file, or the .arena file of a target that was killed
+    file: PathBuf,
+
+    /// What the rows are
+    #[arg(long, value_name = "WHAT", default_value = "tree",
+          value_parser = PossibleValuesParser::new(By::ALL.map(By::as_str)))]
+    by: String,
+
+    /// Metrics to show, the first to rank by: `bytecodes`, `calls,bytecodes`, or a ratio `bytecodes/calls`
+    #[arg(long, value_name = "METRIC")]
+    metric: Option<String>,
+
+    /// Only this thread; `*` stands for anything
+    #[arg(long, value_name = "NAME")]
+    thread: Option<String>,
+
+    /// Only methods, classes or packages whose name contains this, or matches it if it has a `*`
+    #[arg(long, value_name = "PATTERN")]
+    filter: Option<String>,
+
+    /// At most so many rows
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+
+    /// For programs: one JSON object with flat rows
+    #[arg(long)]
+    json: bool,
+}
+
+impl Report {
+    /// Prints the report.
+    pub fn run(self) -> anyhow::Result<u8> {
+        let profile = load(&self.file)?;
+        let options = Options {
+            by: self.by.parse().map_err(Failure::usage)?,
+            metric: self.metric,
+            thread: self.thread,
+            filter: self.filter,
+            limit: self.limit,
+        };
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        if self.json {
+            quipu_report::write_json(&profile, &options, &mut out).map_err(Failure::usage)?;
+        } else {
+            let text = quipu_report::text(&profile, &options, &style()).map_err(Failure::usage)?;
+            out.write_all(text.as_bytes())?;
+        }
+        out.flush()?;
+        Ok(DONE)
+    }
+}
+
+/// What the terminal can show; plain text in a pipe.
+pub fn style() -> Style {
+    if !io::stdout().is_terminal() {
+        return Style::default();
+    }
+    let utf8 = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+        .is_some_and(|value| value.to_ascii_lowercase().replace('-', "").contains("utf8"));
+    let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    Style { colour: std::env::var_os("NO_COLOR").is_none(), unicode: utf8, width }
+}
+
+/// Tell what changed between two profiles.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  quipu diff before.quipu after.quipu
+  quipu diff before.quipu after.quipu --by class --metric calls --json")]
+pub struct Diff {
+    /// The profile to compare with
+    before: PathBuf,
+    /// The profile that may have changed
+    after: PathBuf,
+    /// What the rows are
+    #[arg(long, value_enum, default_value_t = DiffRows::Method)]
+    by: DiffRows,
+    /// Metric to compare
+    #[arg(long, value_name = "METRIC")]
+    metric: Option<String>,
+    /// Only names that contain this, or match it if it has a `*`
+    #[arg(long, value_name = "PATTERN")]
+    filter: Option<String>,
+    /// At most so many rows
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// For programs
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug)]
+enum DiffRows {
+    Method,
+    Class,
+    Package,
+    Module,
+}
+
+impl Diff {
+    /// Prints what changed.
+    pub fn run(self) -> anyhow::Result<u8> {
+        let (before, after) = (load(&self.before)?, load(&self.after)?);
+        let by = match self.by {
+            DiffRows::Method => DiffBy::Method,
+            DiffRows::Class => DiffBy::Class,
+            DiffRows::Package => DiffBy::Package,
+            DiffRows::Module => DiffBy::Module,
+        };
+        let options = DiffOptions {
+            by,
+            metric: self.metric,
+            filter: self.filter,
+            limit: self.limit,
+            ..DiffOptions::default()
+        };
+        let text = if self.json {
+            quipu_report::diff_json(&before, &after, &options)
+        } else {
+            quipu_report::diff_text(&before, &after, &options, &style())
+        };
+        print(&text.map_err(Failure::usage)?)
+    }
+}
+
+/// Tell how much of two profiles is the same: the sum over keys of the smaller share, in percent.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  quipu overlap sampled.quipu exact.quipu --on context
+  quipu overlap a.quipu b.quipu --on method --metric calls --json")]
+pub struct Overlap {
+    /// One profile
+    a: PathBuf,
+    /// The other
+    b: PathBuf,
+    /// Over what
+    #[arg(long, value_enum, default_value_t = OverlapOn::Context)]
+    on: OverlapOn,
+    /// Metric to compare
+    #[arg(long, value_name = "METRIC")]
+    metric: Option<String>,
+    /// For programs
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug)]
+enum OverlapOn {
+    Context,
+    Edge,
+    Method,
+    Class,
+}
+
+impl Overlap {
+    /// Prints the overlap.
+    pub fn run(self) -> anyhow::Result<u8> {
+        let (a, b) = (load(&self.a)?, load(&self.b)?);
+        let on = match self.on {
+            OverlapOn::Context => On::Context,
+            OverlapOn::Edge => On::Edge,
+            OverlapOn::Method => On::Method,
+            OverlapOn::Class => On::Class,
+        };
+        let report = if self.json { quipu_report::overlap_json } else { quipu_report::overlap_text };
+        print(&report(&a, &b, on, self.metric.as_deref(), Matching::default()).map_err(Failure::usage)?)
+    }
+}
+
+/// Add profiles up into one.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  quipu merge node1.quipu node2.quipu -o all.quipu")]
+pub struct Merge {
+    /// The profiles
+    #[arg(required = true, num_args = 1..)]
+    files: Vec<PathBuf>,
+    /// Where to write the sum
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+}
+
+impl Merge {
+    /// Writes the sum.
+    pub fn run(self) -> anyhow::Result<u8> {
+        let profiles = self.files.iter().map(|file| load(file)).collect::<Result<Vec<_>, _>>()?;
+        let merged = Profile::merge(&profiles.iter().collect::<Vec<_>>()).map_err(Failure::usage)?;
+        crate::run::save(&merged, &self.output)?;
+        Ok(DONE)
+    }
+}
+
+fn print(text: &str) -> anyhow::Result<u8> {
+    io::stdout().lock().write_all(text.as_bytes())?;
+    Ok(DONE)
+}

@@ -1,0 +1,64 @@
+//! Finding and reading the arena of a process.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use quipu_arena::bytes::Bytes;
+use quipu_arena::layout::{self, header};
+use quipu_arena::place;
+
+/// An open arena file. It stays readable when its name is gone.
+#[derive(Debug)]
+pub struct ArenaFile {
+    file: File,
+    path: PathBuf,
+}
+
+impl ArenaFile {
+    /// Opens a file.
+    pub fn open(path: &Path) -> io::Result<ArenaFile> {
+        Ok(ArenaFile { file: File::open(path)?, path: path.to_owned() })
+    }
+
+    /// The arena that a running process has open, whatever became of its name.
+    pub fn of_process(pid: u32) -> io::Result<Option<ArenaFile>> {
+        for entry in fs::read_dir(format!("/proc/{pid}/fd"))?.flatten() {
+            let Ok(target) = fs::read_link(entry.path()) else { continue };
+            let name = target.to_string_lossy();
+            let name = Path::new(name.trim_end_matches(" (deleted)"));
+            if place::pid_of(name).is_some() {
+                return Ok(Some(ArenaFile { file: File::open(entry.path())?, path: name.to_owned() }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Where it is or was.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The part that is in use: the file is sparse, and as long as it may ever become.
+    pub fn read(&mut self) -> io::Result<Vec<u8>> {
+        self.file.seek(SeekFrom::Start(0))?;
+        let mut bytes = Vec::new();
+        (&self.file).take(layout::HEADER_SIZE).read_to_end(&mut bytes)?;
+        let used = Bytes(&bytes).u64(header::USED).unwrap_or(0);
+        // Never more than the file really has: the number is the target's.
+        let there = used.min(self.file.metadata()?.len()).saturating_sub(bytes.len() as u64);
+        (&self.file).take(there).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+/// Arenas whose process is gone: profiles of targets that were killed.
+pub fn orphans(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| place::pid_of(path).is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()))
+        .collect();
+    found.sort();
+    found
+}
