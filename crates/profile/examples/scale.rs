@@ -1,6 +1,6 @@
 //! Times a profile of millions of nodes: build, save, load, totals by method.
 //!
-//! `cargo run --release -p quipu-profile --example scale [nodes]`
+//! `cargo run --release -p quipu-profile --example scale [nodes [FILE]]`; FILE is where the profile without sites stays.
 //!
 //! The tree is the unfolding of a static call graph, as real ones are: few methods are called from many places, whole
 //! subtrees repeat, most nodes are leaves, and straight-line methods execute `calls × length` bytecodes.
@@ -95,6 +95,13 @@ fn timed<T>(what: &str, work: impl FnOnce() -> T) -> T {
     result
 }
 
+/// Kilobytes this process ever held, as the kernel counts.
+fn peak_memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("0 kB");
+    line.trim().trim_end_matches(" kB").parse().unwrap_or(0)
+}
+
 fn main() {
     let nodes = std::env::args().nth(1).map_or(5_000_000, |n| n.parse().expect("a number of nodes"));
     for sites in [false, true] {
@@ -102,19 +109,24 @@ fn main() {
         let builder = timed("feed", || tree(nodes, sites));
         let profile: Profile = timed("finish (canonical order)", || builder.finish());
         let count = profile.tree().len();
-        let path = std::env::temp_dir().join(format!("scale-{}.quipu", std::process::id()));
+        let temporary = std::env::temp_dir().join(format!("scale-{}.quipu", std::process::id()));
+        let kept = std::env::args().nth(2).filter(|_| !sites).map(std::path::PathBuf::from);
+        let path = kept.clone().unwrap_or(temporary);
         timed("encode", || profile.to_bytes(Contents::All));
         timed("save", || profile.save(&path).expect("the temporary folder is writable"));
         let size = std::fs::metadata(&path).expect("just written").len();
         let again = timed("load", || Profile::load(&path).expect("just written"));
         assert!(again == profile, "a profile survives its file");
-        std::fs::remove_file(&path).expect("just written");
+        if kept.is_none() {
+            std::fs::remove_file(&path).expect("just written");
+        }
         println!(
             "{count} nodes, {} threads, {size} bytes: {:.2} bytes/node",
             profile.threads().len(),
             size as f64 / count as f64
         );
         let bytecodes = profile.metric("bytecodes").expect("measured");
-        timed("inclusive", || profile.inclusive(bytecodes));
+        timed("totals by method", || profile.totals_by_method(bytecodes));
+        println!("most memory so far: {} MB", peak_memory() / 1000);
     }
 }

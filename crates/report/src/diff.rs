@@ -4,11 +4,10 @@ use crate::json::Report;
 use crate::number::{grouped, in_unit};
 use crate::overlap::metric_for;
 use crate::style::{Paint, Style};
-use crate::table::{Table, printable};
+use crate::table::{Name, Table, printable};
 use crate::{ReportError, pattern};
 use quipu_profile::{
-    By, Change, Diff, DiffRow, Matching, MethodId, NO_METHOD, On, Profile, Significance, Unit, diff,
-    overlap_of,
+    By, Change, Diff, DiffRow, Matching, MethodId, On, Profile, Significance, Unit, diff, overlap_of,
 };
 use std::io;
 
@@ -163,15 +162,17 @@ fn relative(before: u64, after: u64) -> String {
     }
 }
 
-fn name(found: &Diff, row: &DiffRow) -> String {
-    let name = printable(&found.names[row.key as usize]);
+fn name(found: &Diff, row: &DiffRow) -> Name {
+    let mut name = match found.by {
+        By::Method => Name::method(&found.aligned.both, row.key),
+        _ => Name::plain(printable(&found.names[row.key as usize])),
+    };
     let Significance { sigmas, .. } = row.significance;
-    let word = row.change.as_str();
+    name.suffix = format!("  {}", row.change.as_str());
     if sigmas.is_finite() {
-        format!("{name}  {word}, {:.1} sigma", sigmas.abs())
-    } else {
-        format!("{name}  {word}")
+        name.suffix.push_str(&format!(", {:.1} sigma", sigmas.abs()));
     }
+    name
 }
 
 fn summary(found: &Diff, metric: &str, unit: &Unit, style: &Style) -> String {
@@ -199,15 +200,16 @@ fn summary(found: &Diff, metric: &str, unit: &Unit, style: &Style) -> String {
 
 fn moved(found: &Diff, metric: &str, unit: &Unit, limit: usize, style: &Style) -> String {
     let both = &found.aligned.both;
-    let name = |method: MethodId| match method {
-        NO_METHOD => "(thread)".to_owned(),
-        method => printable(&both.method_name(method)),
-    };
+    let name = |method: MethodId| Name::method(both, method).name;
     let mut table = Table::new(style, vec![metric.to_owned()], "moved to another caller");
     let largest = found.moved.first().map_or(0, |moved| moved.weight);
     for moved in found.moved.iter().take(limit) {
         let text = format!("{}: from {} to {}", name(moved.method), name(moved.from), name(moved.to));
-        table.row(vec![in_unit(moved.weight, unit)], crate::number::share(moved.weight, largest), text);
+        table.row(
+            vec![in_unit(moved.weight, unit)],
+            crate::number::share(moved.weight, largest),
+            Name::plain(text),
+        );
     }
     if found.moved.len() > limit {
         table.note(format!("{} {} more", style.dots(), grouped((found.moved.len() - limit) as u64)));

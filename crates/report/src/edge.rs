@@ -5,7 +5,7 @@ use crate::json::Report;
 use crate::number::{grouped, in_unit, percent, share};
 use crate::pattern;
 use crate::style::Style;
-use crate::table::{Table, printable};
+use crate::table::{Name, Table, printable};
 use crate::{By, Options, ReportError};
 use quipu_profile::{MethodId, Metric, NO_METHOD, NodeId, Profile, Totals};
 use rustc_hash::FxHashMap;
@@ -89,9 +89,9 @@ pub(crate) fn text(
                 None => format!("@{site}"),
             },
         };
-        let name = |method| printable(&profile.method_name(method));
-        let text = format!("{}{site} {arrow} {}", name(edge.caller), name(edge.callee));
-        table.row(vec![in_unit(weight, &metric.spec().unit), percent(weight, sum)], share(weight, sum), text);
+        let mut name = Name::method(profile, edge.callee);
+        name.lead = format!("{}{site} {arrow} ", printable(&profile.method_name(edge.caller)));
+        table.row(vec![in_unit(weight, &metric.spec().unit), percent(weight, sum)], share(weight, sum), name);
     }
     if edges.rows.len() > limit {
         let rest = edges.rows[limit..].iter().fold(0u64, |sum, &row| sum.saturating_add(edges.weights[row]));
@@ -222,18 +222,16 @@ pub(crate) fn neighbours_text(
         }
         let main = found.middles.main();
         let value = main.values.own[*middle as usize];
-        let name = printable(&profile.method_name(*middle));
+        let name = Name::method(profile, *middle);
         table.row(found.middles.cells(*middle as usize), share(value, main.sum), name);
         // With a filter the reader came for these methods: show all their neighbours.
         let shown = if options.filter.is_some() { rows.len() } else { NEIGHBOURS };
         for &row in rows.iter().take(shown) {
-            let name = match found.pairs[row].1 {
-                NO_METHOD => "(thread)".to_owned(),
-                method => printable(&profile.method_name(method)),
-            };
+            let mut name = Name::method(profile, found.pairs[row].1);
+            name.lead = format!("  {arrow} ");
             let main = found.columns.main();
             let part = share(main.values.total[row], main.sum);
-            table.row(found.columns.cells(row), part, format!("  {arrow} {name}"));
+            table.row(found.columns.cells(row), part, name);
         }
         if rows.len() > shown {
             table.note(format!("  {} {} more", style.dots(), rows.len() - shown));

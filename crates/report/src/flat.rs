@@ -5,7 +5,7 @@ use crate::json::Report;
 use crate::number::share;
 use crate::pattern;
 use crate::style::Style;
-use crate::table::{Table, printable};
+use crate::table::{Name, Table, printable};
 use crate::{By, Options, ReportError};
 use quipu_profile::{By as Group, MethodId, Metric, Profile, Totals};
 use std::io;
@@ -106,16 +106,15 @@ pub(crate) fn text(
     let main = flat.columns.main();
     let mut table = Table::new(style, flat.columns.headers(), options.by.as_str());
     for &row in flat.rows.iter().take(limit) {
-        let mut name = match flat.names[row].as_str() {
-            "" => format!("(no {})", options.by.as_str()),
-            name => printable(name),
+        let mut name = match (options.by, flat.names[row].as_str()) {
+            (By::Method, _) => Name::method(profile, row as MethodId),
+            (by, "") => Name::plain(format!("(no {})", by.as_str())),
+            (_, name) => Name::plain(printable(name)),
         };
-        match options.by {
-            By::Method if flat.opaque[row] => name.push_str(" (opaque)"),
-            By::Thread if profile.threads()[row].threads != 1 => {
-                name.push_str(&format!(" ({} threads)", profile.threads()[row].threads));
-            }
-            _ => {}
+        if let (By::Thread, threads @ (0 | 2..)) =
+            (options.by, profile.threads().get(row).map_or(1, |t| t.threads))
+        {
+            name.suffix = format!(" ({threads} threads)");
         }
         table.row(flat.columns.cells(row), share(main.values.own[row], main.sum), name);
     }

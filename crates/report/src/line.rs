@@ -4,7 +4,7 @@ use crate::json::Report;
 use crate::number::{grouped, percent, share};
 use crate::pattern;
 use crate::style::Style;
-use crate::table::{Table, printable};
+use crate::table::{Name, Table, printable};
 use crate::{Options, ReportError};
 use quipu_profile::{MethodId, Profile};
 use std::collections::BTreeMap;
@@ -75,7 +75,8 @@ pub(crate) fn text(profile: &Profile, options: &Options, style: &Style) -> Resul
             ("", line) => format!("line {line}"),
             (source, line) => format!("{}:{line}", printable(source)),
         };
-        let name = format!("{place}  {}", printable(&profile.method_name(row.method)));
+        let mut name = Name::method(profile, row.method);
+        name.lead = format!("{place}  ");
         let cells = vec![grouped(row.executions), grouped(row.bytecodes), percent(row.bytecodes, sum)];
         table.row(cells, share(row.bytecodes, sum), name);
     }

@@ -1,6 +1,7 @@
 //! Text tables: numbers to the right, names to the left, nothing wider than the terminal.
 
 use crate::style::{Paint, Style};
+use quipu_profile::{MethodId, NO_METHOD, Profile, package_of};
 
 /// Rows of cells and a name. Cells are right-aligned, the name comes last.
 pub(crate) struct Table<'a> {
@@ -13,8 +14,52 @@ pub(crate) struct Table<'a> {
 struct Row {
     cells: Vec<String>,
     bar: String,
-    name: String,
+    name: Name,
     paint: Paint,
+}
+
+/// What a row is about: a name that may be shortened between two texts that may not.
+#[derive(Default)]
+pub(crate) struct Name {
+    pub(crate) lead: String,
+    pub(crate) name: String,
+    /// How many bytes at the start of `name` are packages.
+    packages: usize,
+    pub(crate) suffix: String,
+}
+
+impl Name {
+    pub(crate) fn plain(name: String) -> Name {
+        Name { name, ..Name::default() }
+    }
+
+    /// A method, or what stands for a thread's root.
+    pub(crate) fn method(profile: &Profile, method: MethodId) -> Name {
+        if method == NO_METHOD {
+            return Name::plain("(thread)".to_owned());
+        }
+        let found = profile.method(method);
+        let packages = printable(package_of(profile.str(found.class))).len();
+        let suffix = if found.opaque() { " (opaque)".to_owned() } else { String::new() };
+        Name { lead: String::new(), name: printable(&profile.method_name(method)), packages, suffix }
+    }
+
+    /// The texts together in `room` columns: packages become initials first, then the middle is cut out.
+    fn fit(&self, room: usize, dots: &str) -> String {
+        let Name { lead, name, suffix, .. } = self;
+        let room = room.saturating_sub(width(lead) + width(suffix)).max(20);
+        let mut short = name.clone();
+        let mut packages: Vec<&str> = name[..self.packages].split('.').collect();
+        for at in 0..packages.len() {
+            if width(&short) <= room {
+                break;
+            }
+            let initial = packages[at].chars().next().map_or(0, char::len_utf8);
+            packages[at] = &packages[at][..initial];
+            short = format!("{}{}", packages.join("."), &name[self.packages..]);
+        }
+        format!("{lead}{}{suffix}", shorten(&short, room, dots))
+    }
 }
 
 impl<'a> Table<'a> {
@@ -23,14 +68,19 @@ impl<'a> Table<'a> {
     }
 
     /// A row with a bar for its share of the whole.
-    pub(crate) fn row(&mut self, cells: Vec<String>, share: f64, name: String) {
+    pub(crate) fn row(&mut self, cells: Vec<String>, share: f64, name: Name) {
         let bar = self.style.bar(share, 8);
         self.rows.push(Row { cells, bar, name, paint: Style::heat(share) });
     }
 
     /// A row with nothing but a name: what was left out, or a gap.
     pub(crate) fn note(&mut self, name: String) {
-        self.rows.push(Row { cells: Vec::new(), bar: String::new(), name, paint: Paint::Dim });
+        self.rows.push(Row {
+            cells: Vec::new(),
+            bar: String::new(),
+            name: Name::plain(name),
+            paint: Paint::Dim,
+        });
     }
 
     pub(crate) fn render(self) -> String {
@@ -68,7 +118,7 @@ impl<'a> Table<'a> {
             }
             let blank = line.trim().is_empty();
             let painted = if blank { line } else { self.style.paint(row.paint, &line) };
-            let name = shorten(&row.name, room, self.style.dots());
+            let name = row.name.fit(room, self.style.dots());
             let name = if row.paint == Paint::Dim { self.style.paint(Paint::Dim, &name) } else { name };
             out.push_str(format!("{painted}{name}").trim_end());
             out.push('\n');

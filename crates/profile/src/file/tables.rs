@@ -66,7 +66,9 @@ pub(super) fn put_methods(out: &mut Vec<u8>, methods: &[Method]) {
 
 pub(super) fn methods(reader: &mut Reader<'_>, strings: usize) -> Result<Vec<Method>, ReadError> {
     let count = reader.count()?;
-    let mut methods: Vec<Method> = Vec::new();
+    // An entry is at least six names, flags and an empty line table.
+    reader.at_least(count.saturating_mul(8))?;
+    let mut methods: Vec<Method> = Vec::with_capacity(count);
     for id in 0..count {
         let mut names = [0; 6];
         for name in &mut names {
@@ -162,6 +164,7 @@ pub(super) fn threads(
     if count != roots.len() {
         return Err(reader.malformed(format!("{count} threads for {} trees", roots.len())));
     }
+    reader.at_least(count.saturating_mul(5))?;
     let mut threads: Vec<Thread> = Vec::with_capacity(count);
     for (id, &root) in roots.iter().enumerate() {
         let (name, group) = (reader.index(strings)?, reader.index(strings)?);

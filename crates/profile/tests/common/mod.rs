@@ -90,7 +90,7 @@ pub fn everything() -> Profile {
     let stacks: Vec<Stack> = (0..40u8)
         .map(|i| Stack {
             thread: i % 3,
-            frames: (0..=i % 6).map(|d| ((i * 7 + d * 3) % 10, (d as i8) - 1)).collect(),
+            frames: (0..=i % 6).map(|d| ((i % 10 * 7 + d * 3) % 10, (d as i8) - 1)).collect(),
             calls: u64::from(i) * 3,
             bytecodes: u64::from(i).pow(4),
         })
