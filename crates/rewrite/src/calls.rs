@@ -43,17 +43,12 @@ pub enum Site {
         /// The callee.
         id: u32,
     },
-    /// A constructor's call of its super class's, or of another of its own.
-    Initialise {
-        /// Where the call is.
-        bci: u32,
-    },
 }
 
 /// All calls of a method.
 #[derive(Debug, Default)]
 pub struct Calls {
-    /// What is inserted, in code order; an [`Site::Initialise`] comes before the other of the same call.
+    /// What is inserted, in code order.
     pub sites: Vec<Site>,
     /// Number of slots, slot 0 included.
     pub slots: u32,
@@ -61,6 +56,8 @@ pub struct Calls {
     pub bcis: Vec<u16>,
     /// Opaque callees that are called before anything can go wrong; they need no code.
     pub derived: Vec<u32>,
+    /// Whether it is a constructor that calls one of its super class, or another of its own, that may throw.
+    pub initialises: bool,
 }
 
 /// The instruction's call; `None` if it is none or is malformed.
@@ -97,9 +94,7 @@ impl Calls {
             let call = call_of(&instruction, pool);
             if let (Some(call), Some((this, super_name))) = (call, own) {
                 let own_class = call.owner == this || Some(call.owner) == super_name;
-                if call.name == b"<init>" && own_class && !is_object_constructor(&call) {
-                    calls.sites.push(Site::Initialise { bci });
-                }
+                calls.initialises |= call.name == b"<init>" && own_class && !is_object_constructor(&call);
             }
             let (key, opaque) = match call {
                 Some(call) => ((call, sites.then_some(bci)), known.opaque(&call)),

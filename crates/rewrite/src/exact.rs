@@ -7,7 +7,11 @@
 //! |---|---|---|---|
 //! | leaf, one way through | find node, count the call | – | – |
 //! | leaf with branches | the same, keep the node | – | add the count |
-//! | others | keep cursor, old slot and node; publish slot 0 | publish a slot | put the slot back, add the count |
+//! | others | keep cursor, old slot and node; publish slot 0 | publish a slot, store the count | put the slot back, store the count |
+//!
+//! The count is stored before every call, not only when the method is left, so that nothing is missing when a callee
+//! ends the process. That is sound because a context is on a thread's stack at most once: while a call of it is
+//! active, nobody else adds to its node.
 //!
 //! Opaque methods count nothing; those that call others hide what they call.
 
@@ -81,6 +85,9 @@ struct Locals {
     cursor: u16,
     slot: u16,
     node: u16,
+    /// What the node had counted before this call; not in leaves.
+    base: u16,
+    /// Bytecodes of this call.
     count: u16,
 }
 
@@ -111,10 +118,9 @@ fn count(
     if calls.slots > MOST_SLOTS {
         return Err(EditError::TooLarge { size: body.bytes.len() as u32 });
     }
-    let initialises = calls.sites.iter().any(|site| matches!(site, Site::Initialise { .. }));
-    // An exception out of super() passes the handler by, so what follows it must not be taken for granted.
+    // No handler can cover a constructor's call of super(): what follows it must not be taken for granted.
     let exceptions_matter = plan.analysis != BlockAnalysis::Default;
-    let straight = one_way.is_straight_line() && !(initialises && exceptions_matter);
+    let straight = one_way.is_straight_line() && !(calls.initialises && exceptions_matter);
     let length: u32 = one_way.iter().map(|block| block.instructions).sum();
     let counts = !straight || (exceptions_matter && !leaf);
     let word = id << 1 | 1;
@@ -125,7 +131,8 @@ fn count(
         probes.call(code.pool(), &mut s, "leaf", "(I)J")?;
         code.insert_entry(s.op(POP2))?;
     } else if leaf {
-        let locals = Locals { cursor: 0, slot: 0, node: code.new_local(VerificationType::Long)?, count: 0 };
+        let locals =
+            Locals { cursor: 0, slot: 0, node: code.new_local(VerificationType::Long)?, base: 0, count: 0 };
         let locals =
             if counts { Locals { count: code.new_local(VerificationType::Int)?, ..locals } } else { locals };
         probes.int(code.pool(), &mut s, word)?;
@@ -136,7 +143,7 @@ fn count(
         }
         code.insert_entry(&s)?;
         insert_counting(&mut code, probes, &blocks, &locals, counts, None)?;
-        insert_calls(&mut code, probes, &calls, &locals, counts)?;
+        insert_calls(&mut code, probes, &calls, &locals, false)?;
         if counts {
             s.clear().lload(locals.node).iload(locals.count);
             probes.call(code.pool(), &mut s, "count", "(JI)V")?;
@@ -148,6 +155,7 @@ fn count(
             cursor: code.new_local(VerificationType::Object(cursor_class))?,
             slot: code.new_local(VerificationType::Long)?,
             node: code.new_local(VerificationType::Long)?,
+            base: 0,
             count: 0,
         };
         keep_cursor(&mut code, probes, &mut s, &locals)?;
@@ -159,9 +167,15 @@ fn count(
             locals.count = code.new_local(VerificationType::Int)?;
             s.int16(0).istore(locals.count);
         }
+        if counts && !straight {
+            locals.base = code.new_local(VerificationType::Long)?;
+            s.lload(locals.node);
+            probes.call(code.pool(), &mut s, "base", "(J)J")?;
+            s.lstore(locals.base);
+        }
         code.insert_entry(&s)?;
         insert_counting(&mut code, probes, &blocks, &locals, counts, plan.blocks.then_some(calls.slots))?;
-        insert_calls(&mut code, probes, &calls, &locals, counts)?;
+        insert_calls(&mut code, probes, &calls, &locals, counts && !straight)?;
         insert_exits(&mut code, probes, &locals, counts, straight.then_some(length))?;
     }
     code.finish()?;
@@ -209,8 +223,15 @@ fn insert_counting(
     for (i, block) in blocks.iter().enumerate() {
         s.clear();
         if counts && block.is_loop_header {
-            s.lload(locals.node).iload(locals.count);
-            probes.call(code.pool(), &mut s, "loop", "(JI)I")?;
+            if locals.base == 0 {
+                s.lload(locals.node).iload(locals.count);
+                probes.call(code.pool(), &mut s, "loop", "(JI)I")?;
+            } else {
+                s.lload(locals.node).lload(locals.base).iload(locals.count);
+                probes.call(code.pool(), &mut s, "carry", "(JJI)J")?;
+                s.lstore(locals.base).iload(locals.count);
+                probes.call(code.pool(), &mut s, "carried", "(I)I")?;
+            }
             s.istore(locals.count);
         }
         if counts {
@@ -232,7 +253,7 @@ fn insert_calls(
     probes: &Probes,
     calls: &Calls,
     locals: &Locals,
-    counts: bool,
+    stores: bool,
 ) -> Result<(), EditError> {
     let mut s = Snippet::new();
     for site in &calls.sites {
@@ -240,8 +261,11 @@ fn insert_calls(
         let bci = match *site {
             Site::Publish { bci, slot } => {
                 s.aload(locals.cursor).lload(locals.node);
+                if stores {
+                    s.lload(locals.base).iload(locals.count);
+                }
                 probes.int(code.pool(), &mut s, slot)?;
-                probes.call(code.pool(), &mut s, "at", "(@JI)V")?;
+                probes.call(code.pool(), &mut s, "at", if stores { "(@JJII)V" } else { "(@JI)V" })?;
                 bci
             }
             Site::Opaque { bci, slot, id } => {
@@ -249,15 +273,6 @@ fn insert_calls(
                 probes.int(code.pool(), &mut s, slot)?;
                 probes.int(code.pool(), &mut s, id << 1 | 1)?;
                 probes.call(code.pool(), &mut s, "opaque", "(JII)V")?;
-                bci
-            }
-            Site::Initialise { bci } => {
-                if counts {
-                    // No handler can cover this call, so what was executed is added before it.
-                    s.lload(locals.node).iload(locals.count);
-                    probes.call(code.pool(), &mut s, "count", "(JI)V")?;
-                    s.int16(0).istore(locals.count);
-                }
                 bci
             }
         };
@@ -280,8 +295,12 @@ fn insert_exits(
             probes.call(code.pool(), &mut s, "restore", "(@J)V")?;
         }
         None => {
-            s.aload(locals.cursor).lload(locals.slot).lload(locals.node).iload(locals.count);
-            probes.call(code.pool(), &mut s, "leave", "(@JJI)V")?;
+            s.aload(locals.cursor)
+                .lload(locals.slot)
+                .lload(locals.node)
+                .lload(locals.base)
+                .iload(locals.count);
+            probes.call(code.pool(), &mut s, "leave", "(@JJJI)V")?;
         }
     }
     code.insert_before_returns(&s)?;
@@ -311,6 +330,7 @@ fn aside(
         cursor: code.new_local(VerificationType::Object(cursor_class))?,
         slot: code.new_local(VerificationType::Long)?,
         node: 0,
+        base: 0,
         count: 0,
     };
     let mut s = Snippet::new();

@@ -106,11 +106,27 @@ public final class Probe {
         cursor.slot = node + (Layout.NODE_SLOTS + slot * Layout.NODE_SLOT);
     }
 
+    /** What the node has counted before the current call, to which the call's own count is added. */
+    @ForceInline
+    public static long base(long node) {
+        return U.getLong(node + Layout.NODE_BYTECODES);
+    }
+
+    /**
+     * Publishes a slot, and stores what was executed so far: should the callee never return, or the process be killed
+     * in it, nothing is missing. A context is on a thread's stack at most once, so nobody else writes the sum.
+     */
+    @ForceInline
+    public static void at(Cursor cursor, long node, long base, int bytecodes, int slot) {
+        cursor.slot = node + (Layout.NODE_SLOTS + slot * Layout.NODE_SLOT);
+        U.putLong(node + Layout.NODE_BYTECODES, base + bytecodes);
+    }
+
     /** Leaves a method that published slots. */
     @ForceInline
-    public static void leave(Cursor cursor, long slot, long node, int bytecodes) {
+    public static void leave(Cursor cursor, long slot, long node, long base, int bytecodes) {
         cursor.slot = slot;
-        count(node, bytecodes);
+        U.putLong(node + Layout.NODE_BYTECODES, base + bytecodes);
     }
 
     /** Leaves a method that published slots and has nothing to count. */
@@ -125,10 +141,30 @@ public final class Probe {
         U.putLong(node + Layout.NODE_BYTECODES, U.getLong(node + Layout.NODE_BYTECODES) + bytecodes);
     }
 
-    /** At the head of a loop: keeps the method's own counter far from overflowing. */
+    /** At the head of a loop in a leaf: keeps the method's own counter far from overflowing. */
     @ForceInline
     public static int loop(long node, int bytecodes) {
-        return bytecodes < FLUSH ? bytecodes : flush(node, bytecodes);
+        if (bytecodes < FLUSH) {
+            return bytecodes;
+        }
+        count(node, bytecodes);
+        return 0;
+    }
+
+    /** At the head of a loop: moves a large count into the base, and stores the sum for those who watch. */
+    @ForceInline
+    public static long carry(long node, long base, int bytecodes) {
+        if (bytecodes < FLUSH) {
+            return base;
+        }
+        U.putLong(node + Layout.NODE_BYTECODES, base + bytecodes);
+        return base + bytecodes;
+    }
+
+    /** What {@link #carry} leaves of the count. */
+    @ForceInline
+    public static int carried(int bytecodes) {
+        return bytecodes < FLUSH ? bytecodes : 0;
     }
 
     /** Counts a call of an opaque method, which cannot count itself. */
@@ -142,12 +178,6 @@ public final class Probe {
     public static void block(long node, int slots, int block) {
         long counter = node + (((Layout.NODE_SLOTS + slots * Layout.NODE_SLOT + 7) & ~7) + 8 * block);
         U.putLong(counter, U.getLong(counter) + 1);
-    }
-
-    @DontInline
-    private static int flush(long node, int bytecodes) {
-        count(node, bytecodes);
-        return 0;
     }
 
     @ForceInline
