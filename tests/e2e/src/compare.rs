@@ -1,0 +1,122 @@
+//! A profile against the truth.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::oracle::{Path, Truth};
+use crate::{Counts, ThreadCounts};
+
+/// How a profile differs from the truth.
+#[derive(Debug, Default)]
+pub struct Comparison {
+    /// Contexts of methods that are counted whose counts differ: path, truth, profile.
+    pub wrong: Vec<(Path, Counts, Counts)>,
+    /// Leaves that were counted less often than instructions name them, or more often than they were called.
+    pub wrong_leaves: Vec<(Path, Truth, u64)>,
+    /// Calls of leaves that are not in the profile, by leaf and reason. Explained, not wrong.
+    pub missing_leaves: BTreeMap<(String, &'static str), u64>,
+    /// Contexts that agree.
+    pub right: usize,
+    /// Bytecodes and calls in the truth.
+    pub total: Counts,
+}
+
+/// Called where the receiver's class decides, so the caller cannot know that it will be a leaf.
+pub const BY_RECEIVER: &str = "called through the receiver's class";
+/// Called by the VM, by native code, or by a method that has no context.
+pub const FROM_OUTSIDE: &str = "called by native code, the VM or a method without a context";
+/// The interpreter has code of its own for it and reports no call.
+pub const UNREPORTED: &str = "run by the interpreter without a frame, which the truth cannot see";
+
+/// Compares one thread's tree.
+pub fn compare(truth: &BTreeMap<Path, Truth>, thread: &ThreadCounts<'_>) -> Comparison {
+    let mut comparison = Comparison::default();
+    let mut profile: BTreeMap<Path, (Counts, bool)> = BTreeMap::new();
+    for node in thread.nodes() {
+        let entry = profile.entry(thread.full_path_of(node)).or_default();
+        entry.0 += thread.counts(node);
+        entry.1 = thread.is_opaque(node);
+    }
+    let paths: BTreeSet<&Path> = truth.keys().chain(profile.keys()).collect();
+    for path in paths {
+        let (expected, found) = (truth.get(path).copied(), profile.get(path).copied());
+        let counts = found.map(|found| found.0).unwrap_or_default();
+        match expected {
+            Some(expected) if expected.opaque => comparison.leaf(path, expected, counts.calls),
+            // The interpreter shows no call of some intrinsics, but every call of a native method.
+            None if found.is_some_and(|(_, opaque)| opaque) => {
+                let leaf = path.last().cloned().unwrap_or_default();
+                *comparison.missing_leaves.entry((leaf, UNREPORTED)).or_default() += counts.calls;
+            }
+            _ => {
+                let expected = expected.unwrap_or_default().counts;
+                comparison.total += expected;
+                if expected == counts {
+                    comparison.right += 1;
+                } else {
+                    comparison.wrong.push((path.clone(), expected, counts));
+                }
+            }
+        }
+    }
+    comparison
+}
+
+impl Comparison {
+    fn leaf(&mut self, path: &Path, expected: Truth, calls: u64) {
+        let Truth { counts: Counts { calls: all, .. }, direct, by_receiver, .. } = expected;
+        if calls < direct || calls > direct + by_receiver {
+            self.wrong_leaves.push((path.clone(), expected, calls));
+            return;
+        }
+        self.right += 1;
+        let leaf = path.last().cloned().unwrap_or_default();
+        for (reason, n) in
+            [(BY_RECEIVER, direct + by_receiver - calls), (FROM_OUTSIDE, all - direct - by_receiver)]
+        {
+            if n > 0 {
+                *self.missing_leaves.entry((leaf.clone(), reason)).or_default() += n;
+            }
+        }
+    }
+
+    /// Whether every context agrees.
+    pub fn agrees(&self) -> bool {
+        self.wrong.is_empty() && self.wrong_leaves.is_empty()
+    }
+
+    /// The differences, the first of each kind in full.
+    pub fn describe(&self) -> String {
+        const SHOWN: usize = 12;
+        let mut text = format!(
+            "{} contexts agree, {} do not, {} leaves are wrong\n",
+            self.right,
+            self.wrong.len(),
+            self.wrong_leaves.len()
+        );
+        for (path, truth, profile) in self.wrong.iter().take(SHOWN) {
+            text += &format!("  truth {truth:?}, profile {profile:?}:\n    {}\n", path.join("\n    "));
+        }
+        for (path, truth, calls) in self.wrong_leaves.iter().take(SHOWN) {
+            text += &format!("  leaf: {truth:?}, profile {calls}:\n    {}\n", path.join("\n    "));
+        }
+        text
+    }
+
+    /// Calls of leaves that are not in the profile, by reason.
+    pub fn describe_missing_leaves(&self) -> String {
+        let mut by_reason: BTreeMap<&str, Vec<(&str, u64)>> = BTreeMap::new();
+        for ((leaf, reason), &n) in &self.missing_leaves {
+            by_reason.entry(reason).or_default().push((leaf, n));
+        }
+        let mut text = String::new();
+        for (reason, mut leaves) in by_reason {
+            leaves.sort_by_key(|&(leaf, n)| (std::cmp::Reverse(n), leaf));
+            let total: u64 = leaves.iter().map(|(_, n)| n).sum();
+            text += &format!("  {total} calls of {} opaque methods {reason}\n", leaves.len());
+            for (leaf, n) in leaves.iter().take(8) {
+                text += &format!("    {n:>9} {leaf}\n");
+            }
+        }
+        text
+    }
+}

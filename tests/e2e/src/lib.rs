@@ -1,0 +1,36 @@
+//! The harness of the end-to-end tests: a test declares a program, JVM flags and `quipu` options; the harness runs it
+//! on every JDK of the machine, always with the verifier on, and hands over what came out.
+//!
+//! ```no_run
+//! use quipu_e2e::{Counts, Program};
+//!
+//! Program::new("Foo").quipu(["--bba", "precise"]).on_every_jdk(|run| {
+//!     assert_eq!(run.thread("main").method("Foo", "sum"), Counts { calls: 1, bytecodes: 10_007 });
+//! });
+//! ```
+//!
+//! - [`Program`] is the declaration, [`Run`] the outcome, [`Counts`] what is asked of a profile.
+//! - [`oracle`] is the truth: the same program under an agent that has the JVM itself report every bytecode.
+//! - Java sources lie in `tests/programs`; those in `since21` need that version. Libraries come by name, with Maven.
+//! - Everything made goes below the `target` directory.
+#![forbid(unsafe_code)]
+
+#[allow(missing_docs, reason = "shared with the generator of the JVMTI table")]
+#[path = "../../../crates/jvm/gen/jdks.rs"]
+pub mod jdks;
+
+mod compare;
+mod counts;
+mod library;
+pub mod oracle;
+mod program;
+mod sources;
+mod tools;
+
+pub use compare::{Comparison, compare};
+pub use counts::{Counts, ThreadCounts};
+pub use jdks::Jdk;
+pub use library::library;
+pub use program::{Program, Run, on_every_jdk};
+pub use sources::classes;
+pub use tools::{scratch, tools};

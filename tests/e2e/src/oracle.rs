@@ -1,0 +1,79 @@
+//! The truth: the program under the agent of `tests/oracle`, which has the interpreter report every bytecode.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use crate::tools::{scratch, tools};
+use crate::{Counts, Jdk, Program};
+
+/// The flags that `quipu run --deterministic` gives the JVM.
+pub const PINS: [&str; 2] = ["-XX:+UnlockExperimentalVMOptions", "-XX:hashCode=3"];
+
+/// A context: the methods from the thread's root on, as `class.name descriptor`.
+pub type Path = Vec<String>;
+
+/// What the truth says of a context.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Truth {
+    /// What was counted.
+    pub counts: Counts,
+    /// Native or intrinsic: a leaf.
+    pub opaque: bool,
+    /// Calls of a leaf by instructions that name it.
+    pub direct: u64,
+    /// Calls of a leaf by instructions that leave it to the receiver's class, in a method with a context.
+    pub by_receiver: u64,
+}
+
+/// The two trees of the main thread.
+#[derive(Debug, Default)]
+pub struct Trees {
+    /// What the program did.
+    pub calls: BTreeMap<Path, Truth>,
+    /// What it took to load and link classes.
+    pub loading: BTreeMap<Path, Truth>,
+    /// What the program printed.
+    pub stdout: String,
+}
+
+/// Runs the program under the oracle.
+pub fn trees(program: &Program, jdk: &Jdk) -> Trees {
+    let file = scratch("oracle").join("tree.txt");
+    let agent = format!("-agentpath:{}={}", tools().oracle.display(), file.display());
+    let output = program.run_without_profiler(jdk, &["-Xint".to_owned(), agent]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "under the oracle: {}\n{stderr}", output.status);
+    let text = fs::read_to_string(&file).expect("the oracle's file");
+    let mut trees = parse(&text);
+    trees.stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    trees
+}
+
+fn parse(text: &str) -> Trees {
+    let mut trees = Trees::default();
+    // Tree and path by id; the roots have ids 0 and 1.
+    let mut places: Vec<(bool, Path)> = vec![(false, Vec::new()), (true, Vec::new())];
+    for line in text.lines() {
+        let fields: Vec<&str> = line.split('\t').collect();
+        match fields[..] {
+            ["doubt", what, n, first] => assert_eq!(n, "0", "the oracle doubts itself: {what}, {first}"),
+            ["node", id, parent, class, name, descriptor, kind, calls, bytecodes, direct, by_receiver] => {
+                let number = |text: &str| text.parse::<u64>().expect("a number");
+                assert_eq!(number(id), places.len() as u64, "nodes come in order");
+                let (loading, mut path) = places[number(parent) as usize].clone();
+                path.push(format!("{class}.{name}{descriptor}"));
+                places.push((loading, path.clone()));
+                let truth = Truth {
+                    counts: Counts { calls: number(calls), bytecodes: number(bytecodes) },
+                    opaque: kind == "opaque",
+                    direct: number(direct),
+                    by_receiver: number(by_receiver),
+                };
+                let tree = if loading { &mut trees.loading } else { &mut trees.calls };
+                assert!(tree.insert(path, truth).is_none(), "a context comes once: {line}");
+            }
+            _ => panic!("not a line of the oracle's: {line}"),
+        }
+    }
+    trees
+}

@@ -1,0 +1,195 @@
+//! A declared run of a Java program under the profiler.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Output, Stdio};
+use std::thread;
+
+use quipu_profile::Profile;
+
+use crate::jdks;
+use crate::tools::{scratch, tools};
+use crate::{Jdk, ThreadCounts, classes};
+
+/// A program, and how it is run.
+#[derive(Debug, Clone, Default)]
+pub struct Program {
+    main: String,
+    arguments: Vec<OsString>,
+    quipu: Vec<String>,
+    jvm: Vec<String>,
+    libraries: Vec<PathBuf>,
+    input: Option<Vec<u8>>,
+    since: u32,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Run {
+    /// The JDK it ran on.
+    pub jdk: Jdk,
+    /// What `quipu run` ended with.
+    pub status: ExitStatus,
+    /// The program's output.
+    pub stdout: String,
+    /// What was said on stderr.
+    pub stderr: String,
+    profile: Result<Profile, String>,
+}
+
+/// Runs a test on every JDK, which it is told of before.
+pub fn on_every_jdk(test: impl Fn(&Jdk)) {
+    let jdks = jdks::find();
+    assert!(!jdks.is_empty(), "a JDK to test with");
+    for jdk in &jdks {
+        println!("JDK {} in {}", jdk.feature, jdk.home.display());
+        test(jdk);
+    }
+}
+
+impl Program {
+    /// The program with this main class.
+    pub fn new(main: &str) -> Program {
+        Program { main: main.to_owned(), ..Program::default() }
+    }
+
+    /// Arguments of the program.
+    pub fn arguments<S: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = S>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(Into::into));
+        self
+    }
+
+    /// Options of `quipu run`.
+    pub fn quipu<const N: usize>(mut self, options: [&str; N]) -> Self {
+        self.quipu.extend(options.map(str::to_owned));
+        self
+    }
+
+    /// Flags of the JVM.
+    pub fn jvm<const N: usize>(mut self, flags: [&str; N]) -> Self {
+        self.jvm.extend(flags.map(str::to_owned));
+        self
+    }
+
+    /// A jar the program needs.
+    pub fn library(mut self, jar: PathBuf) -> Self {
+        self.libraries.push(jar);
+        self
+    }
+
+    /// What the program reads.
+    pub fn input(mut self, bytes: &[u8]) -> Self {
+        self.input = Some(bytes.to_vec());
+        self
+    }
+
+    /// The oldest JDK it runs on.
+    pub fn since(mut self, feature: u32) -> Self {
+        self.since = feature;
+        self
+    }
+
+    /// Runs it under the profiler on every JDK it runs on.
+    pub fn on_every_jdk(&self, test: impl Fn(&Run)) {
+        on_every_jdk(|jdk| {
+            if jdk.feature >= self.since {
+                test(&self.run(jdk));
+            }
+        });
+    }
+
+    /// Runs it under the profiler.
+    pub fn run(&self, jdk: &Jdk) -> Run {
+        let file = scratch("run").join("out.quipu");
+        let mut command = Command::new(&tools().quipu);
+        command.arg("run").args(&self.quipu).arg("-o").arg(&file).arg("--");
+        self.append_java(&mut command, jdk);
+        let output = self.wait(command);
+        let profile = Profile::load(&file).map_err(|error| error.to_string());
+        let _ = std::fs::remove_file(&file);
+        Run {
+            jdk: jdk.clone(),
+            status: output.status,
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            profile,
+        }
+    }
+
+    /// Runs it alone, or with an agent of somebody else's.
+    pub fn run_without_profiler(&self, jdk: &Jdk, more_flags: &[String]) -> Output {
+        let mut command = Command::new("env");
+        self.append_java_with(&mut command, jdk, more_flags);
+        self.wait(command)
+    }
+
+    fn append_java(&self, command: &mut Command, jdk: &Jdk) {
+        self.append_java_with(command, jdk, &[]);
+    }
+
+    fn append_java_with(&self, command: &mut Command, jdk: &Jdk, more_flags: &[String]) {
+        let mut path = classes(jdk).into_os_string();
+        for library in &self.libraries {
+            path.push(":");
+            path.push(library);
+        }
+        command.arg(jdk.home.join("bin/java"));
+        // What `-Xverify:all` stood for, without the warning that it is deprecated.
+        command.arg("-XX:+UnlockDiagnosticVMOptions");
+        command.args(["-XX:+BytecodeVerificationRemote", "-XX:+BytecodeVerificationLocal"]);
+        command.args(more_flags).args(&self.jvm).arg("-cp").arg(path).arg(&self.main).args(&self.arguments);
+    }
+
+    fn wait(&self, mut command: Command) -> Output {
+        // Not where crash files would be mistaken for sources.
+        command.current_dir(scratch("cwd")).env_remove("JAVA_TOOL_OPTIONS").env_remove("JDK_JAVA_OPTIONS");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the command starts");
+        let mut stdin = child.stdin.take().expect("a pipe");
+        let input = self.input.clone().unwrap_or_default();
+        let writer = thread::spawn(move || {
+            // A program need not read what it is given.
+            let _ = stdin.write_all(&input);
+        });
+        let output = child.wait_with_output().expect("the command ends");
+        writer.join().expect("input was written");
+        output
+    }
+}
+
+impl Run {
+    /// The profile; the test fails if there is none.
+    pub fn profile(&self) -> &Profile {
+        match &self.profile {
+            Ok(profile) => profile,
+            Err(error) => panic!("no profile: {error}; {}", self.said()),
+        }
+    }
+
+    /// The thread with this name, or the threads that share this pattern.
+    pub fn thread(&self, name: &str) -> ThreadCounts<'_> {
+        let thread = ThreadCounts::of(self.profile(), |found| found == name);
+        assert!(thread.trees() > 0, "no thread {name}; {}", self.said());
+        thread
+    }
+
+    /// Checks that the program ended well and that nothing is missing from its profile.
+    pub fn assert_whole(&self) -> &Self {
+        assert!(self.status.success(), "{}", self.said());
+        assert!(self.profile().meta.lost.is_empty(), "lost {:?}; {}", self.profile().meta.lost, self.left_alone());
+        self
+    }
+
+    /// Classes and methods that were left as they are, and why.
+    pub fn left_alone(&self) -> String {
+        let left = self.profile().run.extra.iter().filter(|(key, _)| key.starts_with("left alone"));
+        left.map(|(key, why)| format!("{key}: {why}\n")).collect()
+    }
+
+    /// What it printed, for messages.
+    pub fn said(&self) -> String {
+        let Run { jdk, status, stdout, stderr, .. } = self;
+        format!("JDK {}, {status}\nstdout:\n{stdout}\nstderr:\n{stderr}", jdk.feature)
+    }
+}

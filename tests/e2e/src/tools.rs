@@ -1,0 +1,75 @@
+//! The programs under test, built, and a place for what tests make.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What is tested, and the oracle.
+#[derive(Debug)]
+pub struct Tools {
+    /// The command; the agent library lies beside it.
+    pub quipu: PathBuf,
+    /// The oracle's library.
+    pub oracle: PathBuf,
+}
+
+const FILES: [&str; 3] = ["quipu", "libquipu_agent.so", "libquipu_oracle.so"];
+
+/// Builds the tools, once in this process. They are copied, so that a build meanwhile does not change what is tested.
+pub fn tools() -> &'static Tools {
+    static TOOLS: OnceLock<Tools> = OnceLock::new();
+    TOOLS.get_or_init(|| {
+        let built = build_directory();
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut build = Command::new(cargo);
+        build.args(["build", "-q", "-p", "quipu-cli", "-p", "quipu-agent", "-p", "quipu-oracle", "--target-dir"]);
+        build.arg(target_directory()).current_dir(env!("CARGO_MANIFEST_DIR"));
+        if built.ends_with("release") {
+            build.arg("--release");
+        }
+        assert!(build.status().expect("cargo runs").success(), "the tools can be built");
+        let here = scratch("tools");
+        for file in FILES {
+            fs::copy(built.join(file), here.join(file)).expect(file);
+        }
+        Tools { quipu: here.join(FILES[0]), oracle: here.join(FILES[2]) }
+    })
+}
+
+/// A new, empty directory of this process, below `target`. What earlier processes left there is removed.
+pub fn scratch(name: &str) -> PathBuf {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    static HOME: OnceLock<PathBuf> = OnceLock::new();
+    let home = HOME.get_or_init(|| {
+        let all = kept("runs");
+        for old in fs::read_dir(&all).into_iter().flatten().flatten() {
+            let pid = old.file_name();
+            if !Path::new("/proc").join(&pid).exists() {
+                let _ = fs::remove_dir_all(old.path());
+            }
+        }
+        all.join(std::process::id().to_string())
+    });
+    let directory = home.join(format!("{name}-{}", NUMBER.fetch_add(1, Ordering::Relaxed)));
+    fs::create_dir_all(&directory).expect("a directory below target");
+    directory
+}
+
+/// A directory below `target` that later runs use again.
+pub fn kept(name: &str) -> PathBuf {
+    let directory = target_directory().join("e2e").join(name);
+    fs::create_dir_all(&directory).expect("a directory below target");
+    directory
+}
+
+/// Where Cargo put this test: `target/debug/deps/exact-0123` is in `target/debug`.
+fn build_directory() -> PathBuf {
+    let test = std::env::current_exe().expect("this program has a path");
+    test.ancestors().nth(2).expect("tests lie in the target directory").to_owned()
+}
+
+fn target_directory() -> PathBuf {
+    build_directory().parent().expect("profiles lie in the target directory").to_owned()
+}

@@ -1,0 +1,62 @@
+//! Exact counts against the truth: what the interpreter itself reports, bytecode by bytecode.
+//!
+//! Every context of the main thread must agree in calls and bytecodes, with `--bba precise`. For opaque methods, which
+//! are leaves that callers count, the number of calls must lie between those by instructions that name the method and
+//! those by any instruction; what is missing is printed with its reason.
+
+use std::path::Path;
+
+use quipu_e2e::{Jdk, Program, compare, library, on_every_jdk, oracle};
+
+/// Compares a program's main thread, what it took to load its classes included, with the truth.
+fn agrees_with_the_truth(program: &Program, jdk: &Jdk) {
+    let program = program.clone().quipu(["--bba", "precise", "--deterministic"]);
+    let truth = oracle::trees(&program.clone().jvm(oracle::PINS), jdk);
+    let run = program.run(jdk);
+    run.assert_whole();
+    assert_eq!(run.stdout, truth.stdout);
+    for (name, tree) in [("main", &truth.calls), ("main [class loading]", &truth.loading)] {
+        let comparison = compare(tree, &run.thread(name));
+        println!("{name}: {:?} in {} contexts; not counted:", comparison.total, comparison.right);
+        print!("{}", comparison.describe_missing_leaves());
+        assert!(comparison.agrees(), "JDK {}, {name}: {}", jdk.feature, comparison.describe());
+    }
+}
+
+#[test]
+fn figure_5() {
+    on_every_jdk(|jdk| agrees_with_the_truth(&Program::new("Foo"), jdk));
+}
+
+#[test]
+fn json() {
+    on_every_jdk(|jdk| agrees_with_the_truth(&Program::new("Json"), jdk));
+}
+
+#[test]
+fn regex() {
+    on_every_jdk(|jdk| agrees_with_the_truth(&Program::new("Regex"), jdk));
+}
+
+#[test]
+fn collections() {
+    on_every_jdk(|jdk| agrees_with_the_truth(&Program::new("Collections"), jdk));
+}
+
+#[test]
+fn javac() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../programs/input/Small.java");
+    let program = Program::new("com.sun.tools.javac.Main").arguments([
+        "-proc:none".into(),
+        "-d".into(),
+        "out".into(),
+        source.into_os_string(),
+    ]);
+    on_every_jdk(|jdk| agrees_with_the_truth(&program, jdk));
+}
+
+#[test]
+fn database() {
+    let program = Program::new("Query").library(library("com.h2database:h2:2.2.224"));
+    on_every_jdk(|jdk| agrees_with_the_truth(&program, jdk));
+}

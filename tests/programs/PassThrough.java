@@ -1,0 +1,17 @@
+import java.io.IOException;
+
+/** Reads, writes and ends in the way its first argument says. */
+public class PassThrough {
+    public static void main(String[] args) throws IOException {
+        byte[] input = System.in.readAllBytes();
+        System.out.write(input);
+        System.out.println("out: " + String.join("|", args));
+        System.err.println("err: " + input.length);
+        switch (args[0]) {
+            case "exit" -> System.exit(3);
+            case "throw" -> throw new IllegalStateException("on purpose");
+            case "halt" -> Runtime.getRuntime().halt(7);
+            default -> { }
+        }
+    }
+}
