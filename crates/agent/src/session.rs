@@ -9,7 +9,7 @@ use quipu_arena::place;
 use quipu_arena::record::Record;
 use quipu_arena::writer::ArenaWriter;
 use quipu_jvm::{Jvmti, Object};
-use quipu_rewrite::{Call, Known, Plan};
+use quipu_rewrite::{Call, Known, OpaqueCallee, Plan};
 
 use crate::groups::Groups;
 use crate::options::Options;
@@ -124,9 +124,10 @@ impl Session {
 }
 
 impl Known for Session {
-    fn opaque(&self, call: &Call<'_>) -> Option<u32> {
+    fn opaque(&self, call: &Call<'_>) -> Option<OpaqueCallee> {
         let method = self.world.opaque(call)?;
-        self.registry.opaque(&self.arena, &method.class, call.name, call.descriptor)
+        let id = self.registry.opaque(&self.arena, &method.class, call.name, call.descriptor)?;
+        Some(OpaqueCallee { id, certain: method.certain })
     }
 }
 

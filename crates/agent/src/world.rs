@@ -34,10 +34,12 @@ struct Traits {
     bound: bool,
 }
 
-/// The opaque method a call leads to.
+/// The opaque method a call leads to, or may lead to.
 pub struct OpaqueMethod {
     /// Internal name of the class that declares it.
     pub class: Box<[u8]>,
+    /// Whether nothing can override it.
+    pub certain: bool,
 }
 
 impl World {
@@ -52,7 +54,7 @@ impl World {
         lock(&self.classes).insert(class.name().into(), Some(known));
     }
 
-    /// The opaque method that a call certainly runs. A virtual call of a method that can be overridden is not certain.
+    /// The opaque method that a call names. A virtual call of a method that can be overridden is not certain to run it.
     pub fn opaque(&self, call: &Call<'_>) -> Option<OpaqueMethod> {
         // These run their target, which has a context of its own.
         if call.owner == b"java/lang/invoke/MethodHandle" {
@@ -73,8 +75,8 @@ impl World {
                 owner_final |= class.is_final;
             }
             if let Some(method) = class.methods.get(&key) {
-                let bound = !call.is_virtual || method.bound || owner_final;
-                return (method.opaque && bound).then_some(OpaqueMethod { class: name });
+                let certain = !call.is_virtual || method.bound || owner_final;
+                return method.opaque.then_some(OpaqueMethod { class: name, certain });
             }
             name = class.super_name.clone()?;
         }

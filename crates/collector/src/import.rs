@@ -232,7 +232,12 @@ impl<'a> Feeder<'a> {
         let mut unnamed = 0;
         // The profile's node for each of the arena's; none for what is hidden.
         let mut fed: Vec<Option<NodeId>> = Vec::with_capacity(self.contents.nodes.len());
-        for node in &self.contents.nodes {
+        let live = live(&self.contents.nodes);
+        for (node, live) in self.contents.nodes.iter().zip(live) {
+            if !live {
+                fed.push(None);
+                continue;
+            }
             let Some(parent) = node.parent else {
                 fed.push(self.root(node));
                 continue;
@@ -298,6 +303,24 @@ impl<'a> Feeder<'a> {
         let bci = method.zip(slot).and_then(|(method, slot)| method.sites.get(slot));
         bci.map_or(UNKNOWN_SITE, |&bci| bci.into())
     }
+}
+
+/// Which nodes have counted something, they or some context below them. The others were opened before the profile
+/// began, or are roots of which nothing grew.
+fn live(nodes: &[Node]) -> Vec<bool> {
+    let mut live = vec![false; nodes.len()];
+    // Children come after their parents.
+    for (i, node) in nodes.iter().enumerate().rev() {
+        let counted = live.get(i).copied().unwrap_or(false) || node.calls != 0 || node.bytecodes != 0;
+        if counted {
+            for at in [Some(i), node.parent.map(|parent| parent as usize)].into_iter().flatten() {
+                if let Some(flag) = live.get_mut(at) {
+                    *flag = true;
+                }
+            }
+        }
+    }
+    live
 }
 
 fn words(bytes: &[u8]) -> impl Iterator<Item = u16> + '_ {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use quipu_classfile::opcode::{INVOKEDYNAMIC, INVOKEINTERFACE, INVOKESPECIAL, INVOKESTATIC, INVOKEVIRTUAL};
 use quipu_classfile::{Code, ConstantPool, Instruction};
 
-use crate::Known;
+use crate::{Known, OpaqueCallee};
 
 /// Beyond so many targets slots are shared, so that the nodes of huge methods stay small; sharing only costs time.
 /// Call sites are never shared.
@@ -41,6 +41,17 @@ pub enum Site {
         /// The slot of the callee's node.
         slot: u32,
         /// The callee.
+        id: u32,
+    },
+    /// The caller publishes a slot and, after the call, counts an opaque callee if nobody counted himself there.
+    Possible {
+        /// Where the call is.
+        bci: u32,
+        /// The instruction behind it.
+        next: u32,
+        /// The slot for a callee that counts itself; the opaque one has the slot behind it.
+        slot: u32,
+        /// The opaque callee.
         id: u32,
     },
 }
@@ -104,22 +115,28 @@ impl Calls {
                 }
                 None => continue,
             };
-            if let (Some(id), true, false) = (opaque, bci < prefix_end, sites) {
+            if let (Some(OpaqueCallee { id, certain: true }), true, false) = (opaque, bci < prefix_end, sites)
+            {
                 calls.derived.push(id);
                 continue;
             }
+            let possible = opaque.is_some_and(|opaque| !opaque.certain);
             let slot = *targets.entry(key).or_insert_with(|| {
+                let width = if possible { 2 } else { 1 };
                 if sites {
-                    calls.bcis.push(bci as u16);
+                    calls.bcis.extend(std::iter::repeat_n(bci as u16, width));
                 }
                 if !sites && calls.slots > MOST_TARGETS {
-                    return 1 + (bci % MOST_TARGETS);
+                    return 1 + (bci % (MOST_TARGETS - 1));
                 }
-                calls.slots += 1;
-                calls.slots - 1
+                calls.slots += width as u32;
+                calls.slots - width as u32
             });
             calls.sites.push(match opaque {
-                Some(id) => Site::Opaque { bci, slot, id },
+                Some(OpaqueCallee { id, certain: true }) => Site::Opaque { bci, slot, id },
+                Some(OpaqueCallee { id, certain: false }) => {
+                    Site::Possible { bci, next: instruction.end(), slot, id }
+                }
                 None => Site::Publish { bci, slot },
             });
         }

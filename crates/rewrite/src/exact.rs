@@ -89,6 +89,8 @@ struct Locals {
     base: u16,
     /// Bytecodes of this call.
     count: u16,
+    /// What a slot held before a call that may lead to an opaque method.
+    seen: u16,
 }
 
 fn count(
@@ -123,7 +125,7 @@ fn count(
     let straight = one_way.is_straight_line() && !(calls.initialises && exceptions_matter);
     let length: u32 = one_way.iter().map(|block| block.instructions).sum();
     let counts = !straight || (exceptions_matter && !leaf);
-    let word = id << 1 | 1;
+    let word = word(id);
     let mut s = Snippet::new();
 
     if leaf && calls.sites.is_empty() && straight {
@@ -131,8 +133,14 @@ fn count(
         probes.call(code.pool(), &mut s, "leaf", "(I)J")?;
         code.insert_entry(s.op(POP2))?;
     } else if leaf {
-        let locals =
-            Locals { cursor: 0, slot: 0, node: code.new_local(VerificationType::Long)?, base: 0, count: 0 };
+        let locals = Locals {
+            cursor: 0,
+            slot: 0,
+            node: code.new_local(VerificationType::Long)?,
+            base: 0,
+            count: 0,
+            seen: 0,
+        };
         let locals =
             if counts { Locals { count: code.new_local(VerificationType::Int)?, ..locals } } else { locals };
         probes.int(code.pool(), &mut s, word)?;
@@ -157,6 +165,7 @@ fn count(
             node: code.new_local(VerificationType::Long)?,
             base: 0,
             count: 0,
+            seen: 0,
         };
         keep_cursor(&mut code, probes, &mut s, &locals)?;
         s.aload(locals.cursor);
@@ -173,10 +182,14 @@ fn count(
             probes.call(code.pool(), &mut s, "base", "(J)J")?;
             s.lstore(locals.base);
         }
+        if calls.sites.iter().any(|site| matches!(site, Site::Possible { .. })) {
+            locals.seen = code.new_local(VerificationType::Long)?;
+            s.long16(0).lstore(locals.seen);
+        }
         code.insert_entry(&s)?;
         insert_counting(&mut code, probes, &blocks, &locals, counts, plan.blocks.then_some(calls.slots))?;
         insert_calls(&mut code, probes, &calls, &locals, counts && !straight)?;
-        insert_exits(&mut code, probes, &locals, counts, straight.then_some(length))?;
+        insert_exits(&mut code, probes, &locals, counts, straight.then_some(length), loading)?;
     }
     code.finish()?;
     Ok(Shape {
@@ -258,27 +271,55 @@ fn insert_calls(
     let mut s = Snippet::new();
     for site in &calls.sites {
         s.clear();
-        let bci = match *site {
+        match *site {
             Site::Publish { bci, slot } => {
-                s.aload(locals.cursor).lload(locals.node);
-                if stores {
-                    s.lload(locals.base).iload(locals.count);
-                }
-                probes.int(code.pool(), &mut s, slot)?;
-                probes.call(code.pool(), &mut s, "at", if stores { "(@JJII)V" } else { "(@JI)V" })?;
-                bci
+                publish(code, probes, &mut s, locals, stores, slot)?;
+                code.insert_before(bci, &s)?;
             }
             Site::Opaque { bci, slot, id } => {
                 s.lload(locals.node);
                 probes.int(code.pool(), &mut s, slot)?;
-                probes.int(code.pool(), &mut s, id << 1 | 1)?;
+                probes.int(code.pool(), &mut s, word(id))?;
                 probes.call(code.pool(), &mut s, "opaque", "(JII)V")?;
-                bci
+                code.insert_before(bci, &s)?;
             }
-        };
-        code.insert_before(bci, &s)?;
+            Site::Possible { bci, next, slot, id } => {
+                publish(code, probes, &mut s, locals, stores, slot)?;
+                s.lload(locals.node);
+                probes.int(code.pool(), &mut s, slot)?;
+                probes.call(code.pool(), &mut s, "seen", "(JI)J")?;
+                s.lstore(locals.seen);
+                code.insert_before(bci, &s)?;
+                s.clear().lload(locals.node).lload(locals.seen);
+                probes.int(code.pool(), &mut s, slot)?;
+                probes.int(code.pool(), &mut s, word(id))?;
+                probes.call(code.pool(), &mut s, "possible", "(JJII)V")?;
+                code.insert_fall_through(next, &s)?;
+            }
+        }
     }
     Ok(())
+}
+
+fn publish(
+    code: &mut CodeEditor<'_, '_, '_>,
+    probes: &Probes,
+    s: &mut Snippet,
+    locals: &Locals,
+    stores: bool,
+    slot: u32,
+) -> Result<(), EditError> {
+    s.aload(locals.cursor).lload(locals.node);
+    if stores {
+        s.lload(locals.base).iload(locals.count);
+    }
+    probes.int(code.pool(), s, slot)?;
+    probes.call(code.pool(), s, "at", if stores { "(@JJII)V" } else { "(@JI)V" })
+}
+
+/// How a method id stands in a node.
+fn word(id: u32) -> u32 {
+    id << 1 | 1
 }
 
 fn insert_exits(
@@ -287,8 +328,13 @@ fn insert_exits(
     locals: &Locals,
     counts: bool,
     straight: Option<u32>,
+    loading: bool,
 ) -> Result<(), EditError> {
     let mut s = Snippet::new();
+    if loading {
+        s.aload(locals.cursor);
+        probes.call(code.pool(), &mut s, "loaded", "(@)V")?;
+    }
     match straight {
         Some(_) => {
             s.aload(locals.cursor).lload(locals.slot);
@@ -332,13 +378,19 @@ fn aside(
         node: 0,
         base: 0,
         count: 0,
+        seen: 0,
     };
     let mut s = Snippet::new();
     keep_cursor(&mut code, probes, &mut s, &locals)?;
     s.aload(locals.cursor);
     probes.call(code.pool(), &mut s, probe, "(@)V")?;
     code.insert_entry(&s)?;
-    s.clear().aload(locals.cursor).lload(locals.slot);
+    s.clear();
+    if probe == "load" {
+        s.aload(locals.cursor);
+        probes.call(code.pool(), &mut s, "loaded", "(@)V")?;
+    }
+    s.aload(locals.cursor).lload(locals.slot);
     probes.call(code.pool(), &mut s, "restore", "(@J)V")?;
     code.insert_before_returns(&s)?;
     code.catch_all(s.athrow())?;

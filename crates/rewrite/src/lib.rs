@@ -54,8 +54,18 @@ impl Plan {
 
 /// What the rewriter asks about other classes.
 pub trait Known {
-    /// Id of the opaque method that a call certainly runs.
-    fn opaque(&self, call: &Call<'_>) -> Option<u32>;
+    /// The opaque method that a call runs, or may run.
+    fn opaque(&self, call: &Call<'_>) -> Option<OpaqueCallee>;
+}
+
+/// An opaque method at the end of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpaqueCallee {
+    /// Its id.
+    pub id: u32,
+    /// Whether nothing else can be at the end of the call. If not, whether it was is known after the call: something
+    /// else would have counted itself.
+    pub certain: bool,
 }
 
 /// What a node of a method looks like, and how to read it.

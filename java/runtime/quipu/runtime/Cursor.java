@@ -26,6 +26,8 @@ public final class Cursor {
 
     /** The slot for what loads and links classes: the JIT makes it happen at times of its own choosing. */
     public final long loading;
+    /** How many methods that load classes are on the stack. */
+    public int loads;
 
     /** The slot for what an opaque method calls. */
     public final long hidden;
@@ -75,6 +77,7 @@ public final class Cursor {
     /** Back to the root, for the next thread. */
     void rewind() {
         slot = start;
+        loads = 0;
         owner = null;
     }
 

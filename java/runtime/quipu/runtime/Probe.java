@@ -25,6 +25,8 @@ public final class Probe {
     static final long SINK = Natives.sink(FULL | 1);
     static final boolean SITES = Natives.sites();
     private static final int MAX_DEPTH = Natives.maxDepth();
+    /** A folded context can be on the stack many times, so its sum cannot be kept in a local variable. */
+    private static final boolean FOLDS = MAX_DEPTH != Integer.MAX_VALUE;
 
     private static final long TID = U.objectFieldOffset(Thread.class, "tid");
     /** Bytecodes a loop may keep to itself before it adds them to its node. */
@@ -80,10 +82,10 @@ public final class Probe {
         return node;
     }
 
-    /** Enters a method that loads classes, below a root of its own. */
+    /** Enters a method that loads classes, below a root of its own unless it is there already. */
     @ForceInline
     public static long enterLoading(Cursor cursor, int word) {
-        long node = enter(cursor.loading, word);
+        long node = enter(cursor.loads++ == 0 ? cursor.loading : cursor.slot, word);
         cursor.slot = node + Layout.NODE_SLOTS;
         return node;
     }
@@ -91,7 +93,15 @@ public final class Probe {
     /** From here on, what is called is part of class loading. */
     @ForceInline
     public static void load(Cursor cursor) {
-        cursor.slot = cursor.loading;
+        if (cursor.loads++ == 0) {
+            cursor.slot = cursor.loading;
+        }
+    }
+
+    /** Undoes {@link #load} or {@link #enterLoading}. */
+    @ForceInline
+    public static void loaded(Cursor cursor) {
+        cursor.loads--;
     }
 
     /** From here on, what is called is not counted. */
@@ -119,14 +129,20 @@ public final class Probe {
     @ForceInline
     public static void at(Cursor cursor, long node, long base, int bytecodes, int slot) {
         cursor.slot = node + (Layout.NODE_SLOTS + slot * Layout.NODE_SLOT);
-        U.putLong(node + Layout.NODE_BYTECODES, base + bytecodes);
+        if (!FOLDS) {
+            U.putLong(node + Layout.NODE_BYTECODES, base + bytecodes);
+        }
     }
 
     /** Leaves a method that published slots. */
     @ForceInline
     public static void leave(Cursor cursor, long slot, long node, long base, int bytecodes) {
         cursor.slot = slot;
-        U.putLong(node + Layout.NODE_BYTECODES, base + bytecodes);
+        if (FOLDS) {
+            count(node, bytecodes);
+        } else {
+            U.putLong(node + Layout.NODE_BYTECODES, base + bytecodes);
+        }
     }
 
     /** Leaves a method that published slots and has nothing to count. */
@@ -157,6 +173,10 @@ public final class Probe {
         if (bytecodes < FLUSH) {
             return base;
         }
+        if (FOLDS) {
+            count(node, bytecodes);
+            return base;
+        }
         U.putLong(node + Layout.NODE_BYTECODES, base + bytecodes);
         return base + bytecodes;
     }
@@ -171,6 +191,22 @@ public final class Probe {
     @ForceInline
     public static void opaque(long node, int slot, int word) {
         enter(node + (Layout.NODE_SLOTS + slot * Layout.NODE_SLOT), word);
+    }
+
+    /** What a slot and the node in it look like before a call. */
+    @ForceInline
+    public static long seen(long node, int slot) {
+        int held = U.getInt(node + (Layout.NODE_SLOTS + slot * Layout.NODE_SLOT));
+        // An empty slot leads to the owner, whose calls do not change while it is active.
+        return (long) held << 32 | U.getInt(address(held & ~1) + Layout.NODE_CALLS) & 0xFFFFFFFFL;
+    }
+
+    /** After a call: if nobody counted himself, the callee was the opaque method that it might be. */
+    @ForceInline
+    public static void possible(long node, long seen, int slot, int word) {
+        if (seen(node, slot) == seen) {
+            opaque(node, slot + 1, word);
+        }
     }
 
     /** Counts one execution of a block; the counters lie behind the slots. */
