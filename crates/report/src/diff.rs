@@ -8,10 +8,13 @@ use crate::table::{Name, Table, printable};
 use crate::{ReportError, pattern};
 use quipu_profile::{
     By, Change, Diff, DiffRow, Matching, MethodId, On, Profile, Significance, Unit, diff, overlap_of,
+    simple_name,
 };
 use std::io;
 
 const LIMIT: usize = 20;
+/// Callers shown before a context.
+const CALLERS: usize = 2;
 
 /// How to compare.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,7 +106,7 @@ pub fn diff_json(a: &Profile, b: &Profile, options: &DiffOptions) -> Result<Stri
     Ok(String::from_utf8(out).expect("JSON is UTF-8"))
 }
 
-/// A sentence, then what changed most, then what moved.
+/// A sentence, then the methods that changed most, what moved, and where in the tree it happened.
 pub fn diff_text(
     a: &Profile,
     b: &Profile,
@@ -120,7 +123,11 @@ pub fn diff_text(
         let mut table = Table::new(style, headers, &format!("{} of {metric} itself", by_name(options.by)));
         let largest = rows.iter().map(|row| weight(row)).max().unwrap_or(0);
         for row in rows.iter().take(limit) {
-            table.row(cells(row, &unit), crate::number::share(weight(row), largest), name(&found, row));
+            table.row(
+                cells(row.change, row.own, &unit),
+                crate::number::share(weight(row), largest),
+                name(&found, row),
+            );
         }
         if rows.len() > limit {
             table.note(format!("{} {} more", style.dots(), grouped((rows.len() - limit) as u64)));
@@ -132,7 +139,47 @@ pub fn diff_text(
         out.push('\n');
         out.push_str(&moved(&found, &metric, &unit, limit, style));
     }
+    if options.by == By::Method && options.filter.is_none() {
+        out.push_str(&contexts(&found, &metric, &unit, limit, style));
+    }
     Ok(out)
+}
+
+/// Contexts that changed most, with the last frames of their paths.
+fn contexts(found: &Diff, metric: &str, unit: &Unit, limit: usize, style: &Style) -> String {
+    let rows = found.contexts();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let both = &found.aligned.both;
+    let headers = ["before", "after", "change", ""].map(str::to_owned).to_vec();
+    let mut table = Table::new(style, headers, &format!("context of {metric} itself"));
+    // Contexts repeat what methods said, place by place: half as many will do.
+    let limit = limit.div_ceil(2);
+    let largest = rows.iter().map(|row| row.own[0].abs_diff(row.own[1])).max().unwrap_or(0);
+    for row in rows.iter().take(limit) {
+        let path = both.tree().path(row.node);
+        let callers = path[..path.len() - 1].iter().rev().take(CALLERS).rev();
+        let mut name = Name::method(both, both.tree().methods()[row.node as usize]);
+        name.lead = if path.len() > CALLERS + 1 { format!("{} > ", style.dots()) } else { String::new() };
+        for &caller in callers {
+            let method = both.method(both.tree().methods()[caller as usize]);
+            let class = printable(simple_name(both.str(method.class)));
+            name.lead.push_str(&format!("{class}.{} > ", printable(both.str(method.name))));
+        }
+        name.suffix.push_str(&format!("  {}", row.change.as_str()));
+        // A subtree that came or went is one row: its weight is all of it.
+        let values = match row.change {
+            Change::Appeared | Change::Vanished => row.total,
+            _ => row.own,
+        };
+        let part = crate::number::share(row.own[0].abs_diff(row.own[1]), largest);
+        table.row(cells(row.change, values, unit), part, name);
+    }
+    if rows.len() > limit {
+        table.note(format!("{} {} more", style.dots(), grouped((rows.len() - limit) as u64)));
+    }
+    format!("\n{}", table.render())
 }
 
 /// What a row is ranked by: a key that came or went by all of it, others by what they do themselves.
@@ -140,25 +187,25 @@ fn weight(row: &DiffRow) -> u64 {
     row.own[0].abs_diff(row.own[1])
 }
 
-fn cells(row: &DiffRow, unit: &Unit) -> Vec<String> {
-    let [before, after] = row.own;
+fn cells(change: Change, [before, after]: [u64; 2], unit: &Unit) -> Vec<String> {
     let sign = if after >= before { "+" } else { "-" };
-    let change = format!("{sign}{}", in_unit(before.abs_diff(after), unit));
-    let relative = match (row.change, before) {
+    let difference = format!("{sign}{}", in_unit(before.abs_diff(after), unit));
+    let relative = match (change, before) {
         (Change::Appeared, _) => "new".into(),
         (Change::Vanished, _) => "gone".into(),
         (_, 0) => String::new(),
         _ => relative(before, after),
     };
-    vec![in_unit(before, unit), in_unit(after, unit), change, relative]
+    vec![in_unit(before, unit), in_unit(after, unit), difference, relative]
 }
 
 fn relative(before: u64, after: u64) -> String {
     let percent = (after as f64 - before as f64) / before as f64 * 100.0;
-    if percent.abs() >= 1000.0 {
-        format!("x{:.1}", after as f64 / before as f64)
-    } else {
-        format!("{percent:+.1} %")
+    match percent.abs() {
+        1000.0.. => format!("x{:.1}", after as f64 / before as f64),
+        // Exact counts can differ by one in a million, and someone will want to know.
+        ..0.1 => format!("{percent:+.4} %"),
+        _ => format!("{percent:+.1} %"),
     }
 }
 

@@ -78,7 +78,7 @@ impl<'a> Table<'a> {
         self.rows.push(Row {
             cells: Vec::new(),
             bar: String::new(),
-            name: Name::plain(name),
+            name: Name { lead: name, ..Name::default() },
             paint: Paint::Dim,
         });
     }
