@@ -70,7 +70,8 @@ impl<'p> Export<'p> {
         let total = self.metric.values().iter().map(|&v| v as f64).sum::<f64>().max(1.0);
         let scale = if self.metric.spec().unit == Unit::Nanoseconds { 1.0 } else { DRAWN_DURATION / total };
         for (id, thread) in profile.threads().iter().enumerate() {
-            let handle = self.result.add_thread(process, id as u32 + 1, start, id == 0);
+            // A main thread would be shown under the process's name instead of its own.
+            let handle = self.result.add_thread(process, id as u32 + 1, start, false);
             self.result.set_thread_name(handle, &names::thread(profile, thread));
             self.result.set_thread_samples_weight_type(
                 handle,

@@ -25,6 +25,8 @@ pub(crate) fn methods(profile: &Profile) -> Vec<String> {
         .map(|id| {
             let name = profile.method_name(id as MethodId);
             match clean(&name) {
+                // Several readers take a record without a name for the end of something.
+                _ if name.is_empty() => "[unnamed]".to_owned(),
                 Cow::Owned(cleaned) => cleaned,
                 Cow::Borrowed(_) => name,
             }

@@ -19,8 +19,8 @@ pub(crate) const THREAD: &str = "thread";
 pub(crate) const THREAD_GROUP: &str = "thread group";
 /// Label that is there unless the thread is a platform thread.
 pub(crate) const THREAD_KIND: &str = "thread kind";
-/// Comments that start like this say what a sample type cannot: `quipu metric "calls" exact count`.
-pub(crate) const METRIC_COMMENT: &str = "quipu metric ";
+/// A comment that starts like this says what sample types cannot: `quipu metrics: "calls" exact count, …`.
+pub(crate) const METRICS_COMMENT: &str = "quipu metrics: ";
 
 /// Writes every metric that adds up; the chosen one is the default.
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), ExportError> {
@@ -59,6 +59,7 @@ struct Export<'p, 'w> {
 
 impl Export<'_, '_> {
     fn head(&mut self, columns: &[MetricId], main: MetricId) -> io::Result<()> {
+        let mut described = Vec::new();
         for &id in columns {
             let spec = self.profile.metrics()[id as usize].spec();
             let value_type =
@@ -80,9 +81,10 @@ impl Export<'_, '_> {
                 Aggregation::Count => "count",
                 Aggregation::Max => "max",
             };
-            let comment = self.string(&format!("{METRIC_COMMENT}{:?} {kind} {aggregation}", spec.name));
-            self.fields.number(tag::COMMENT, comment)?;
+            described.push(format!("{:?} {kind} {aggregation}", spec.name));
         }
+        let comment = self.string(&format!("{METRICS_COMMENT}{}", described.join(", ")));
+        self.fields.number(tag::COMMENT, comment)?;
         self.fields.number(tag::TIME_NANOS, clamp(self.profile.run.started.unwrap_or(0)))?;
         self.fields.number(tag::DURATION_NANOS, clamp(self.profile.run.duration.unwrap_or(0)))
     }

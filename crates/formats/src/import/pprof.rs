@@ -6,7 +6,7 @@
 
 use super::wire::{Value, fields};
 use super::{Bounded, frame};
-use crate::pprof::{METRIC_COMMENT, THREAD, THREAD_GROUP, THREAD_KIND};
+use crate::pprof::{METRICS_COMMENT, THREAD, THREAD_GROUP, THREAD_KIND};
 use crate::proto::{Function, Label, Location, Mapping, Sample, ValueType, tag};
 use crate::{ImportError, Limits};
 use flate2::read::MultiGzDecoder;
@@ -154,9 +154,10 @@ impl Import<'_, '_> {
             }
             let period = if *value_type == tables.period_type { tables.period } else { 0 };
             let mut spec = MetricSpec::sampled(&name, Unit::from_name(&unit), period);
-            let own = format!("{METRIC_COMMENT}{name:?} ");
-            if let Some(words) = comments.iter().find_map(|comment| comment.strip_prefix(own.as_str())) {
-                describe(&mut spec, words);
+            let own = comments.iter().filter(|comment| comment.starts_with(METRICS_COMMENT));
+            let quoted = format!("{name:?} ");
+            if let Some((_, words)) = own.filter_map(|comment| comment.split_once(quoted.as_str())).next() {
+                describe(&mut spec, words.split(", ").next().unwrap_or_default());
             }
             ids.push(self.tree.builder.metric(spec));
         }
@@ -169,7 +170,7 @@ impl Import<'_, '_> {
             .tables
             .comments
             .iter()
-            .any(|&id| self.tables.string(id).is_ok_and(|comment| comment.starts_with(METRIC_COMMENT)));
+            .any(|&id| self.tables.string(id).is_ok_and(|comment| comment.starts_with(METRICS_COMMENT)));
         let mut methods: HashMap<u64, MethodId> = HashMap::new();
         let mut lines: HashMap<MethodId, (u64, BTreeSet<u32>)> = HashMap::new();
         for location in std::mem::take(&mut self.tables.locations) {
