@@ -22,6 +22,9 @@ pub enum ReportError {
     /// Lines were asked for and no method has block counts.
     #[error("the profile has no block counts, so there is nothing to report by line")]
     NoBlocks,
+    /// Call sites were asked for and none is known.
+    #[error("the profile does not know call sites, so there is nothing to report by site")]
+    NoSites,
     /// A profile that measured nothing.
     #[error("the profile has no metrics")]
     NoMetrics,

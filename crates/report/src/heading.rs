@@ -10,9 +10,14 @@ pub(crate) fn heading(profile: &Profile, selection: &Selection, style: &Style) -
     let mut parts: Vec<String> = selection
         .metrics(profile)
         .map(|metric| {
+            // A sum of n samples has a standard error of √n of them.
             let kind = match metric.spec().kind {
-                MetricKind::Exact => "exact",
-                MetricKind::Sampled { .. } => "sampled",
+                MetricKind::Exact => "exact".to_owned(),
+                MetricKind::Sampled { period } => {
+                    let samples = metric.total() / period.max(1);
+                    let error = 100.0 / (samples.max(1) as f64).sqrt();
+                    format!("{}, +-{error:.1} %", counted(samples, "sample"))
+                }
             };
             let value = in_unit(metric.total(), &metric.spec().unit);
             format!("{} {value} ({kind})", metric.name())

@@ -25,6 +25,7 @@ mod line;
 mod number;
 mod overlap;
 mod pattern;
+mod site;
 mod style;
 mod table;
 mod tree;
@@ -64,11 +65,13 @@ pub enum By {
     Module,
     /// Threads.
     Thread,
+    /// Call sites: method and bytecode index.
+    Site,
 }
 
 impl By {
     /// All of them, in the order help lists them.
-    pub const ALL: [By; 10] = [
+    pub const ALL: [By; 11] = [
         By::Tree,
         By::Method,
         By::Callers,
@@ -79,6 +82,7 @@ impl By {
         By::Package,
         By::Module,
         By::Thread,
+        By::Site,
     ];
 
     /// Its name on the command line and in JSON.
@@ -94,6 +98,7 @@ impl By {
             By::Package => "package",
             By::Module => "module",
             By::Thread => "thread",
+            By::Site => "site",
         }
     }
 }
@@ -138,6 +143,7 @@ pub fn text(profile: &Profile, options: &Options, style: &Style) -> Result<Strin
         By::Edge => edge::text(&profile, options, &selection, style)?,
         By::Callers | By::Callees => edge::neighbours_text(&profile, options, &selection, style)?,
         By::Line => line::text(&profile, options, style)?,
+        By::Site => site::text(&profile, options, &selection, style)?,
     });
     Ok(out)
 }
@@ -161,6 +167,7 @@ pub fn write_json(profile: &Profile, options: &Options, out: &mut dyn io::Write)
         By::Edge => edge::json(&profile, options, &selection, out),
         By::Callers | By::Callees => edge::neighbours_json(&profile, options, &selection, out),
         By::Line => line::json(&profile, options, out),
+        By::Site => site::json(&profile, options, &selection, out),
     }
 }
 
