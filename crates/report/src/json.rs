@@ -88,6 +88,16 @@ impl<'a> Object<'_, 'a> {
             .map_err(io::Error::from)
     }
 
+    pub(crate) fn strings(&mut self, key: &str, values: impl Iterator<Item = String>) -> io::Result<()> {
+        self.key(key)?;
+        self.out.write_all(b"[")?;
+        for (at, value) in values.enumerate() {
+            self.out.write_all(if at == 0 { b"" } else { b"," })?;
+            string(self.out, &value)?;
+        }
+        self.out.write_all(b"]")
+    }
+
     pub(crate) fn null(&mut self, key: &str) -> io::Result<()> {
         self.key(key)?;
         self.out.write_all(b"null")

@@ -81,6 +81,8 @@ fn two_profiles() {
     insta::assert_snapshot!("diff_text", quipu_report::diff_text(&a, &b, &diff, &Style::default()).unwrap());
     insta::assert_snapshot!("diff_json", quipu_report::diff_json(&a, &b, &diff).unwrap());
     insta::assert_snapshot!("diff_same", quipu_report::diff_text(&a, &a, &diff, &Style::default()).unwrap());
+    let contexts = DiffOptions { contexts: true, limit: Some(2), ..diff };
+    insta::assert_snapshot!("diff_contexts_json", quipu_report::diff_json(&a, &b, &contexts).unwrap());
     let overlap = |a, b, on| quipu_report::overlap_json(a, b, on, None, Matching::default()).unwrap();
     assert_eq!(
         overlap(&a, &a, On::Context),

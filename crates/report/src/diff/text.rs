@@ -1,110 +1,17 @@
-//! What changed between two profiles, as text and JSON.
+//! Diffs for people.
 
-use crate::json::Report;
+use super::{DiffOptions, by_name, changed, compare};
+use crate::ReportError;
 use crate::number::{grouped, in_unit};
-use crate::overlap::metric_for;
 use crate::style::{Paint, Style};
 use crate::table::{Name, Table, printable};
-use crate::{ReportError, pattern};
 use quipu_profile::{
-    By, Change, Diff, DiffRow, Matching, MethodId, On, Profile, Significance, Unit, diff, overlap_of,
-    simple_name,
+    By, Change, Diff, DiffRow, MethodId, On, Profile, Significance, Unit, overlap_of, simple_name,
 };
-use std::io;
 
 const LIMIT: usize = 20;
 /// Callers shown before a context.
 const CALLERS: usize = 2;
-
-/// How to compare.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DiffOptions {
-    /// What rows are about.
-    pub by: By,
-    /// Metric to compare by; the main one both have when absent.
-    pub metric: Option<String>,
-    /// Only keys whose name contains this, or matches it when it has a `*`.
-    pub filter: Option<String>,
-    /// At most so many rows.
-    pub limit: Option<usize>,
-    /// How to hold the two side by side.
-    pub matching: Matching,
-}
-
-impl Default for DiffOptions {
-    fn default() -> Self {
-        DiffOptions { by: By::Method, metric: None, filter: None, limit: None, matching: Matching::default() }
-    }
-}
-
-fn compare(a: &Profile, b: &Profile, options: &DiffOptions) -> Result<(Diff, String), ReportError> {
-    let metric = metric_for(a, b, options.metric.as_deref())?;
-    let mut found = diff(a, b, &metric, options.by, options.matching)?;
-    if let Some(filter) = &options.filter {
-        let names = std::mem::take(&mut found.names);
-        found.rows.retain(|row| pattern::wants(filter, &names[row.key as usize]));
-        found.moved.retain(|moved| pattern::wants(filter, &found.aligned.both.method_name(moved.method)));
-        found.names = names;
-    }
-    Ok((found, metric))
-}
-
-fn changed(found: &Diff) -> impl Iterator<Item = &DiffRow> {
-    found.rows.iter().filter(|row| !matches!(row.change, Change::Same | Change::Moved))
-}
-
-fn by_name(by: By) -> &'static str {
-    match by {
-        By::Method => "method",
-        By::Class => "class",
-        By::Package => "package",
-        By::Module => "module",
-    }
-}
-
-/// Changed keys as rows, then what moved as rows with `"change":"moved"`, `from` and `to`.
-pub fn diff_json(a: &Profile, b: &Profile, options: &DiffOptions) -> Result<String, ReportError> {
-    let (found, metric) = compare(a, b, options)?;
-    let both = &found.aligned.both;
-    let mut out = Vec::new();
-    let mut report =
-        Report::new(&mut out as &mut dyn io::Write, by_name(options.by), std::slice::from_ref(&metric))?;
-    let limit = options.limit.unwrap_or(usize::MAX);
-    for row in changed(&found).take(limit) {
-        report.row(|object| {
-            match options.by {
-                By::Method => object.names(both, row.key)?,
-                _ => object.text(by_name(options.by), &found.names[row.key as usize])?,
-            }
-            object.text("change", row.change.as_str())?;
-            object.object(&metric, |object| {
-                object.object("self", |pair| {
-                    pair.int("before", row.own[0])?;
-                    pair.int("after", row.own[1])
-                })?;
-                object.object("total", |pair| {
-                    pair.int("before", row.total[0])?;
-                    pair.int("after", row.total[1])
-                })
-            })?;
-            // Infinite for exact counts, which JSON cannot say: null means beyond doubt.
-            object.float("sigmas", Some(row.significance.sigmas))
-        })?;
-    }
-    if options.by == By::Method {
-        for moved in found.moved.iter().take(limit) {
-            report.row(|object| {
-                object.names(both, moved.method)?;
-                object.text("change", Change::Moved.as_str())?;
-                object.method("from", both, moved.from)?;
-                object.method("to", both, moved.to)?;
-                object.int("weight", moved.weight)
-            })?;
-        }
-    }
-    report.finish()?;
-    Ok(String::from_utf8(out).expect("JSON is UTF-8"))
-}
 
 /// A sentence, then the methods that changed most, what moved, and where in the tree it happened.
 pub fn diff_text(
