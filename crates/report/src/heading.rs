@@ -3,8 +3,11 @@
 use crate::columns::Selection;
 use crate::number::{grouped, in_unit};
 use crate::style::{Paint, Style};
-use crate::table::printable;
+use crate::table::{printable, shorten};
 use quipu_profile::{MetricKind, Profile};
+
+/// Letters of a command line when nobody says how wide a line may be.
+const LONGEST: usize = 200;
 
 pub(crate) fn heading(profile: &Profile, selection: &Selection, style: &Style) -> String {
     let mut parts: Vec<String> = selection
@@ -30,6 +33,8 @@ pub(crate) fn heading(profile: &Profile, selection: &Selection, style: &Style) -
     let mut out = String::new();
     let command = printable(&profile.meta.target.command.join(" "));
     if !command.is_empty() {
+        // Class paths run to thousands of letters; the end of a command says more than the middle.
+        let command = shorten(&command, style.width.unwrap_or(LONGEST), style.dots());
         out.push_str(&style.paint(Paint::Dim, &command));
         out.push('\n');
     }

@@ -139,7 +139,7 @@ fn width(text: &str) -> usize {
 }
 
 /// Cuts the middle out of a name that is too long: package and method are at its ends.
-fn shorten(name: &str, room: usize, dots: &str) -> String {
+pub(crate) fn shorten(name: &str, room: usize, dots: &str) -> String {
     let length = width(name);
     if length <= room {
         return name.to_owned();
