@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::instruction::{Instruction, Instructions};
 use crate::opcode::{InstructionClass, InstructionClasses, opcode};
 use crate::pool::{ConstantPool, tag};
-use crate::scan::{HANDLER, LOOP, Scan, TARGET};
+use crate::scan::{AFTER, HANDLER, LOOP, START, Scan, TARGET};
 
 /// Which instructions end a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,6 +105,9 @@ impl Blocks {
         analysis: BlockAnalysis,
     ) {
         self.list.clear();
+        if analysis == BlockAnalysis::Default {
+            return self.fill_default(scan);
+        }
         let enders = analysis.enders();
         let mut current = new_block(0, scan.flags_at(0));
         let mut leader = false;
@@ -123,6 +126,39 @@ impl Blocks {
                     && (class != InstructionClass::Constant || constant_may_throw(code.bytes, bci, pool)));
         }
         current.end = code.bytes.len() as u32;
+        self.list.push(current);
+    }
+
+    /// The default analysis from the scan's flags alone, eight bytes of code at a time.
+    fn fill_default(&mut self, scan: &Scan) {
+        const ONES: u64 = 0x0101_0101_0101_0101;
+        const { assert!(START == 1 && TARGET == 1 << 1 && HANDLER == 1 << 2 && AFTER == 1 << 5) };
+        let mut current = new_block(0, scan.flags_at(0));
+        let mut base = 0u32;
+        for chunk in scan.flags().chunks(8) {
+            let word = match chunk.first_chunk::<8>() {
+                Some(eight) => u64::from_le_bytes(*eight),
+                None => chunk.iter().rev().fold(0, |word, &f| (word << 8) | u64::from(f)),
+            };
+            let mut starts = word & ONES;
+            let mut leaders = ((word >> 1) | (word >> 2) | (word >> 5)) & ONES;
+            if base == 0 {
+                leaders &= !1;
+            }
+            while leaders != 0 {
+                let bit = leaders.trailing_zeros();
+                let before = starts & ((1 << bit) - 1);
+                starts ^= before;
+                current.instructions += sum_bytes(before);
+                current.end = base + bit / 8;
+                self.list.push(current);
+                current = new_block(current.end, (word >> bit) as u8);
+                leaders &= leaders - 1;
+            }
+            current.instructions += sum_bytes(starts);
+            base += 8;
+        }
+        current.end = scan.flags().len() as u32;
         self.list.push(current);
     }
 
@@ -194,6 +230,12 @@ impl Blocks {
         }
         edges
     }
+}
+
+/// Sum of bytes that are 0 or 1.
+#[inline]
+fn sum_bytes(word: u64) -> u32 {
+    (word.wrapping_mul(0x0101_0101_0101_0101) >> 56) as u32
 }
 
 fn new_block(start: u32, flags: u8) -> Block {

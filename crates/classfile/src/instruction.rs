@@ -64,7 +64,7 @@ fn target(bci: u32, offset: i32) -> u32 {
 #[inline]
 pub(crate) fn length_at(code: &[u8], bci: usize) -> Option<usize> {
     let op = *code.get(bci)?;
-    let len = match opcode(op).length {
+    let len = match opcode::length_and_class(op).0 {
         0 => variable_length(code, bci, op)?,
         n => usize::from(n),
     };

@@ -226,12 +226,33 @@ pub fn opcode(op: u8) -> &'static Opcode {
     OPCODES.get(usize::from(op)).unwrap_or(&UNDEFINED)
 }
 
+/// Length (low three bits) and class of every opcode in 256 bytes: decoding is a chain of dependent loads, and the
+/// full rows would not stay in the first-level cache.
+static PACKED: [u8; 256] = {
+    let mut packed = [0; 256];
+    let mut op = 0;
+    while op < 256 {
+        packed[op] = TABLE[op].length | (TABLE[op].class as u8) << 3;
+        op += 1;
+    }
+    packed
+};
+
+/// Length of an instruction, 0 if it varies, and the discriminant of its class.
+#[inline]
+pub(crate) fn length_and_class(op: u8) -> (u8, u8) {
+    let packed = PACKED.get(usize::from(op)).copied().unwrap_or(0);
+    (packed & 7, packed >> 3)
+}
+
 macro_rules! opcodes {
     ($(($value:literal, $name:ident, $mnemonic:literal, $operands:ident, $effect:literal, $class:ident),)*) => {
         $(#[doc = concat!("`", $mnemonic, "`")] pub const $name: u8 = $value;)*
 
         /// All rows, indexed by opcode.
-        pub static OPCODES: [Opcode; 256] = {
+        pub static OPCODES: [Opcode; 256] = TABLE;
+
+        const TABLE: [Opcode; 256] = {
             let mut table = [UNDEFINED; 256];
             $(table[$value] = Opcode::new($mnemonic, Operands::$operands, $effect, $class);)*
             table
@@ -458,6 +479,14 @@ mod tests {
         assert_eq!(opcode(DUP2_X2).slots, Some((4, 6)));
         assert_eq!(opcode(LCMP).slots, Some((4, 1)));
         assert_eq!(opcode(0xca).length, 0);
+    }
+
+    #[test]
+    fn the_packed_table_agrees() {
+        for op in 0..=255 {
+            let row = opcode(op);
+            assert_eq!(length_and_class(op), (row.length, row.class as u8));
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::code::Code;
 use crate::error::{Error, ErrorKind};
 use crate::instruction::{Instruction, length_at};
-use crate::opcode::{InstructionClass, opcode};
+use crate::opcode::{InstructionClass, length_and_class, opcode};
 
 /// An instruction starts here.
 pub(crate) const START: u8 = 1;
@@ -15,6 +15,9 @@ pub(crate) const HANDLER: u8 = 4;
 pub(crate) const LOOP: u8 = 8;
 /// Control can come here from the instruction before.
 pub(crate) const FALLS_IN: u8 = 16;
+
+/// The instruction before transfers control, or is a `jsr`.
+pub(crate) const AFTER: u8 = 32;
 
 /// A byte of flags per code byte (and one past the end), and the instructions that hold code offsets.
 #[derive(Debug, Default)]
@@ -35,26 +38,28 @@ impl Scan {
         self.jumps.clear();
         self.returns.clear();
         let mut bci = 0;
-        let mut falls_in = START;
-        while bci < bytes.len() {
-            let op = bytes.get(bci).copied().unwrap_or(0);
-            let Some(len) = length_at(bytes, bci) else {
-                return Err(Error::new(bci, ErrorKind::BadInstruction(op)));
-            };
+        let mut state = START;
+        while let Some(&op) = bytes.get(bci) {
+            let (length, class) = length_and_class(op);
             if let Some(flags) = self.flags.get_mut(bci) {
-                *flags |= falls_in;
+                *flags |= state;
             }
-            let class = opcode(op).class;
-            falls_in = START | FALLS_IN;
-            if class as u8 >= InstructionClass::Throw as u8 {
-                self.control(bytes, bci as u32, class)?;
-                if !opcode(op).falls_through() {
-                    falls_in = START;
+            state = START | FALLS_IN;
+            if class >= InstructionClass::Throw as u8 {
+                self.control(bytes, bci as u32, opcode(op).class)?;
+                state = if opcode(op).falls_through() { START | FALLS_IN | AFTER } else { START | AFTER };
+            }
+            bci += if length != 0 {
+                usize::from(length)
+            } else {
+                if op == crate::opcode::WIDE && bytes.get(bci + 1) == Some(&crate::opcode::RET) {
+                    state = START | AFTER;
                 }
-            } else if op == crate::opcode::WIDE && bytes.get(bci + 1) == Some(&crate::opcode::RET) {
-                falls_in = START;
-            }
-            bci += len;
+                length_at(bytes, bci).ok_or_else(|| Error::new(bci, ErrorKind::BadInstruction(op)))?
+            };
+        }
+        if bci != bytes.len() {
+            return Err(Error::malformed(bci, "last instruction cut short"));
         }
         self.exceptions(code)?;
         self.check(bytes.len())
@@ -109,17 +114,23 @@ impl Scan {
     }
 
     fn check(&mut self, len: usize) -> Result<(), Error> {
-        match self.flags.iter().position(|f| f & (START | TARGET) == TARGET) {
-            Some(at) => Err(Error::malformed(at, "branch into an instruction or past the end")),
-            None if self.flags.len() == len + 1 => Ok(()),
-            None => Err(Error::malformed(len, "code length changed")),
+        // No early exit, so that it runs many bytes at a time.
+        let stray = self.flags.iter().fold(0, |stray, f| stray | (f / TARGET & !f & START));
+        if stray != 0 || self.flags.len() != len + 1 {
+            return Err(Error::malformed(len, "branch into an instruction or past the end"));
         }
+        Ok(())
     }
 
     /// Flags at a byte code index.
     #[inline]
     pub(crate) fn flags_at(&self, bci: u32) -> u8 {
         self.flags.get(bci as usize).copied().unwrap_or(0)
+    }
+
+    /// Flags of all code bytes.
+    pub(crate) fn flags(&self) -> &[u8] {
+        self.flags.get(..self.flags.len().saturating_sub(1)).unwrap_or_default()
     }
 
     /// Does an instruction start here?

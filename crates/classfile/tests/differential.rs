@@ -30,9 +30,8 @@ fn compare(bytes: &[u8], what: &str) -> bool {
         assert_eq!((code.max_stack, code.max_locals), (raw.max_stack, raw.max_locals), "{what} {name}");
         let ours: Vec<u32> = code.instructions().map(|i| i.expect("decodes").bci).collect();
         let count = u32::try_from(raw.code.instructions().len()).expect("fits");
-        let theirs: Vec<u32> = (0..count)
-            .map(|i| raw.code.instr_to_byte(CodePos(i.try_into().expect("fits"))).expect("position"))
-            .collect();
+        let theirs: Vec<u32> =
+            (0..count).map(|i| raw.code.instr_to_byte(CodePos(i)).expect("position")).collect();
         assert_eq!(ours, theirs, "{what} {name}");
         for (e, r) in code.exceptions().zip(&raw.exception_table) {
             let theirs = (r.start_pc, r.end_pc, r.handler_pc, r.catch_type.0);

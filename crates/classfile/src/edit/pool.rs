@@ -14,11 +14,13 @@ pub struct PoolEditor<'c, 'a> {
     offsets: Vec<u32>,
     /// Open addressing on the bytes of an entry; 0 is free. Built when first asked: many edits need no constant.
     index: Vec<u16>,
+    /// The same for the old class entries only, by name: frames ask for little else.
+    classes: Vec<u16>,
 }
 
 impl<'c, 'a> PoolEditor<'c, 'a> {
     pub(crate) fn new(old: &'c ConstantPool<'a>) -> Self {
-        PoolEditor { old, added: Vec::new(), offsets: Vec::new(), index: Vec::new() }
+        PoolEditor { old, added: Vec::new(), offsets: Vec::new(), index: Vec::new(), classes: Vec::new() }
     }
 
     /// The pool as it was.
@@ -137,8 +139,42 @@ impl<'c, 'a> PoolEditor<'c, 'a> {
 
     /// A class by internal name, or an array class by descriptor.
     pub fn class(&mut self, name: &[u8]) -> Result<u16, EditError> {
+        if self.classes.is_empty() {
+            self.build_class_index();
+        }
+        let mask = self.classes.len().wrapping_sub(1);
+        let mut slot = hash(name) & mask;
+        for _ in 0..MAX_PROBES {
+            match self.classes.get(slot) {
+                None | Some(0) => break,
+                Some(&found) if self.old.class_name(found) == Ok(name) => return Ok(found),
+                _ => slot = (slot + 1) & mask,
+            }
+        }
         let name = self.utf8(name)?;
         self.one(tag::CLASS, name)
+    }
+
+    #[cold]
+    fn build_class_index(&mut self) {
+        let is_class = |i: &u16| self.old.tag(*i) == Some(tag::CLASS);
+        let count = (1..self.old.count()).filter(is_class).count();
+        let mut classes = vec![0; (count * 2 + 2).next_power_of_two()];
+        let mask = classes.len() - 1;
+        for i in (1..self.old.count()).filter(is_class) {
+            let Ok(name) = self.old.class_name(i) else { continue };
+            let mut slot = hash(name) & mask;
+            for _ in 0..MAX_PROBES {
+                match classes.get_mut(slot) {
+                    Some(free) if *free == 0 => {
+                        *free = i;
+                        break;
+                    }
+                    _ => slot = (slot + 1) & mask,
+                }
+            }
+        }
+        self.classes = classes;
     }
 
     /// A string constant.
