@@ -24,6 +24,7 @@ mod jimage;
 mod locks;
 mod natives;
 mod options;
+mod pins;
 mod registry;
 mod session;
 mod sink;

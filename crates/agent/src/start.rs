@@ -5,11 +5,12 @@ use std::sync::OnceLock;
 use std::time::Instant;
 
 use quipu_jvm::jni::kind;
-use quipu_jvm::{Class, Env, Error, Global, Jvmti, MethodId, Thread, jdk_version, sys};
+use quipu_jvm::{Class, Env, Error, Global, Jvmti, MethodId, Module, Thread, jdk_version, sys};
 
 use quipu_rewrite::Plan;
 
 use crate::natives;
+use crate::pins;
 use crate::session::Session;
 
 /// The runtime's classes, in the order in which they can be defined.
@@ -41,6 +42,9 @@ pub fn start(session: &'static Session, env: &mut Env<'_>, plan: Plan) -> Result
     let began = Instant::now();
     if END_THREAD.get().is_none() {
         describe(session);
+        if session.options.deterministic {
+            pins::pin(session, env);
+        }
         define_runtime(env, session.jvmti)?;
     }
     session.set_plan(Some(plan));
@@ -98,21 +102,39 @@ fn define_runtime(env: &Env<'_>, jvmti: Jvmti) -> Result<(), Error> {
     // SAFETY: the table's functions have the signatures that Natives.java declares.
     unsafe { env.register_natives(natives_class, &natives::table())? };
     // Initialises Probe, and with it Cursor, now: instrumented code must never be the first to do so.
-    let probe = env.find_class(c"java/quipu/Probe")?;
     let method = env.static_method(probe, c"end", c"(Ljava/lang/Thread;)V")?;
     let _ = END_THREAD.set(EndThread { probe: env.new_global(probe)?, method });
     Ok(())
 }
 
+/// Opens what the runtime is made of to it. Java code must not run for that, as far as it can be helped: classes it is
+/// the first to use would be initialised already when the program comes to them, and be missing from its profile.
+/// `FindClass` asks the system loader, and JVMTI's `AddModuleExports` sets up the machinery of lambdas.
 fn open_internals(env: &Env<'_>, jvmti: Jvmti, runtime: Class<'_>) -> Result<(), Error> {
-    let Ok(to) = env.module_of(runtime) else {
+    let (Ok(to), Some(object)) = (env.module_of(runtime), env.superclass(runtime)) else {
         return Ok(()); // JDK 8: no modules, nothing is closed.
     };
-    let base = env.module_of(env.find_class(c"java/lang/Object")?)?;
+    let base = env.module_of(object)?;
     for package in INTERNAL {
-        jvmti.add_module_exports(base, package, to)?;
+        if export(env, base, package, to).is_err() {
+            jvmti.add_module_exports(base, package, to)?;
+        }
     }
     Ok(())
+}
+
+/// Tells the VM that a package is exported; Java code, which would have to keep that in mind, does not ask.
+fn export(env: &Env<'_>, from: Module<'_>, package: &CStr, to: Module<'_>) -> Result<(), Error> {
+    let class = env.class_of(from)?;
+    let method = env.static_method(
+        class,
+        c"addExports0",
+        c"(Ljava/lang/Module;Ljava/lang/String;Ljava/lang/Module;)V",
+    )?;
+    let package = env.new_text(&package.to_string_lossy())?;
+    let arguments = [from.raw(), package.raw(), to.raw()].map(|l| sys::jvalue { l });
+    // SAFETY: the method is this static one, and these are the types it takes.
+    unsafe { env.call_static_void(class, method, &arguments) }
 }
 
 fn retransform(session: &Session, env: &mut Env<'_>, plan: &Plan) -> Result<(), Error> {

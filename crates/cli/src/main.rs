@@ -11,6 +11,7 @@ mod kinds;
 mod ps;
 mod report;
 mod run;
+mod variation;
 
 use std::process::ExitCode;
 

@@ -17,6 +17,7 @@ use crate::agent;
 use crate::collect;
 use crate::exit::Failure;
 use crate::kinds::Kinds;
+use crate::variation;
 
 /// Start a JVM and profile it.
 ///
@@ -42,12 +43,17 @@ pub struct Run {
     command: Vec<OsString>,
 }
 
-/// Flags without which the JIT would skip instrumented code, at times of its own choosing.
-const DETERMINISTIC_FLAGS: [&str; 4] = [
-    "-XX:-OptimizeStringConcat",
-    "-XX:-OmitStackTraceInFastThrow",
-    "-XX:+UnlockExperimentalVMOptions",
-    "-XX:hashCode=3",
+/// HotSpot compiles no method of more than 8,000 bytes, and inserted code can take one over that.
+const SPEED_FLAG: &str = "-XX:-DontCompileHugeMethods";
+
+/// Flags without which counts would depend on what the JIT did when, and what they pin.
+const DETERMINISTIC_FLAGS: [(&str, &str); 5] = [
+    ("-XX:-OptimizeStringConcat", "string concatenation"),
+    ("-XX:-OmitStackTraceInFastThrow", "exceptions of the VM"),
+    // The archive's objects come with a state that depends on the collector.
+    ("-Xshare:off", "class data sharing"),
+    ("-XX:+UnlockExperimentalVMOptions", ""),
+    ("-XX:hashCode=3", "identity hash codes"),
 ];
 
 impl Run {
@@ -60,9 +66,10 @@ impl Run {
         agent.push(&library);
         agent.push("=");
         agent.push(&options);
-        let mut flags = vec![agent];
-        if self.kinds.exact_options.deterministic {
-            flags.extend(DETERMINISTIC_FLAGS.map(OsString::from));
+        let mut flags = vec![agent, SPEED_FLAG.into()];
+        let deterministic = self.kinds.exact_options.deterministic;
+        if deterministic {
+            flags.extend(DETERMINISTIC_FLAGS.map(|(flag, _)| flag.into()));
         }
         let status = self.spawn(flags)?;
         let mut profile = collect::from_directory(&directory.0)?.ok_or_else(|| {
@@ -73,7 +80,19 @@ impl Run {
             ))
         })?;
         profile.meta.target.command = self.command.iter().map(|c| c.to_string_lossy().into_owned()).collect();
+        if deterministic {
+            for (flag, what) in DETERMINISTIC_FLAGS.iter().filter(|(_, what)| !what.is_empty()) {
+                profile.meta.pins.insert((*what).to_owned(), (*flag).to_owned());
+            }
+        }
         save(&profile, &self.output)?;
+        if deterministic {
+            let pinned: Vec<&str> = profile.meta.pins.keys().map(String::as_str).collect();
+            eprintln!("quipu: pinned: {}", pinned.join(", "));
+            for note in variation::unpinned(&profile) {
+                eprintln!("quipu: not pinned: {note}");
+            }
+        }
         Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or_else(|| {
             // As a shell has it for a program that was killed.
             status.signal().and_then(|signal| u8::try_from(128 + signal).ok()).unwrap_or(crate::exit::TARGET)

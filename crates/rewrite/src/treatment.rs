@@ -31,6 +31,9 @@ const CHANGES_THREAD: [&[u8]; 3] = [
 const RUNS_AS_BYTECODE: [(&[u8], &[u8]); 2] =
     [(b"java/lang/reflect/Method", b"invoke"), (b"jdk/internal/reflect/Reflection", b"getCallerClass")];
 
+/// Plain bytecode whose way depends on when the collector ran last.
+const DEPENDS_ON_COLLECTOR: [(&[u8], &[u8]); 1] = [(b"java/lang/ref/SoftReference", b"get")];
+
 /// What the VM calls, on the thread that executes or *compiles* some code, to load or link what that code names.
 /// When that happens depends on the JIT, so it is kept apart from the contexts of the application.
 const LOADING: [(&[u8], &[u8]); 3] = [
@@ -48,13 +51,18 @@ const LINKING: [&[u8]; 5] = [
     b"findMethodHandleType",
 ];
 
+/// Work of the JDK's own, whose amount is different each time: it is done because there is an agent that rewrites
+/// classes, or starts the JDK's logging just to find that nobody listens.
+const HOUSEKEEPING: [(&[u8], &[u8]); 2] =
+    [(b"jdk/internal/module/Modules", b"transformedByAgent"), (b"java/lang/Shutdown", b"logRuntimeExit")];
+
 /// Native, or replaced by the JIT with code of its own.
 pub fn is_opaque(method: &Method<'_, '_>) -> bool {
-    if method.is(access::NATIVE) {
+    let key = (method.class().name(), method.name());
+    if method.is(access::NATIVE) || DEPENDS_ON_COLLECTOR.contains(&key) {
         return true;
     }
-    INTRINSIC.iter().any(|annotation| method.has_annotation(annotation))
-        && !RUNS_AS_BYTECODE.contains(&(method.class().name(), method.name()))
+    INTRINSIC.iter().any(|annotation| method.has_annotation(annotation)) && !RUNS_AS_BYTECODE.contains(&key)
 }
 
 impl Treatment {
@@ -74,6 +82,9 @@ impl Treatment {
         }
         if CHANGES_THREAD.iter().any(|annotation| method.has_annotation(annotation)) {
             return Treatment::Leave("runs while a thread changes its identity");
+        }
+        if HOUSEKEEPING.contains(&(method.class().name(), name)) {
+            return Treatment::Loading;
         }
         if LOADING.contains(&(name, method.descriptor())) {
             return Treatment::CountLoading;

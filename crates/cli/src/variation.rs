@@ -1,0 +1,57 @@
+//! What can make two runs differ and was not pinned, as far as the profile shows it.
+
+use quipu_profile::{Profile, ThreadKind};
+
+/// Threads of the JVM's own.
+const SYSTEM_THREADS: &[&str] = &[
+    "?",
+    "Attach Listener",
+    "Common-Cleaner",
+    "DestroyJavaVM",
+    "Finalizer",
+    "Notification Thread",
+    "Reference Handler",
+    "Signal Dispatcher",
+    "Service Thread",
+    "Monitor Deflation Thread",
+];
+
+/// Methods whose result is different each time, and what they are.
+const SOURCES: &[(&str, &str, &str)] = &[
+    ("java.lang.System", "currentTimeMillis", "the clock"),
+    ("java.lang.System", "nanoTime", "the clock"),
+    ("jdk.internal.misc.VM", "getNanoTimeAdjustment", "the clock"),
+    ("java.lang.ProcessHandleImpl", "current", "the process id"),
+    ("sun.security.provider.NativePRNG", "engineNextBytes", "the system's random numbers"),
+];
+
+/// Sentences about what was seen and cannot be pinned.
+pub fn unpinned(profile: &Profile) -> Vec<String> {
+    let mut notes = Vec::new();
+    let application = |name: &str| {
+        !SYSTEM_THREADS.contains(&name) && !name.ends_with(quipu_collector::import::LOADING_SUFFIX)
+    };
+    let threads: Vec<_> =
+        profile.threads().iter().filter(|thread| application(profile.str(thread.name))).collect();
+    let count: u64 = threads.iter().map(|thread| thread.threads).sum();
+    if count > 1 {
+        let virtual_threads = threads.iter().any(|thread| thread.kind == ThreadKind::Virtual);
+        notes.push(format!(
+            "{count} application threads{}: what they do to each other depends on their timing",
+            if virtual_threads { " (virtual ones among them)" } else { "" }
+        ));
+    }
+    for (class, name, what) in SOURCES {
+        let used = threads.iter().any(|thread| {
+            let nodes = profile.tree().subtree(thread.root);
+            nodes.skip(1).filter_map(|node| profile.tree().method(node)).any(|method| {
+                let method = profile.method(method);
+                profile.str(method.class) == *class && profile.str(method.name) == *name
+            })
+        });
+        if used {
+            notes.push(format!("{class}.{name} is called: counts may depend on {what}"));
+        }
+    }
+    notes
+}
