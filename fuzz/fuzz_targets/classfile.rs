@@ -2,16 +2,14 @@
 //! readable. Start from real classes: put some into `fuzz/corpus/classfile`.
 #![no_main]
 
-mod support {
-    #[path = "../../../../crates/classfile/tests/support/exercise.rs"]
-    pub mod exercise;
-    #[path = "../../../../crates/classfile/tests/support/shapes.rs"]
-    pub mod shapes;
-}
+#[path = "../../crates/classfile/tests/support/exercise.rs"]
+mod exercise;
+#[path = "../../crates/classfile/tests/support/shapes.rs"]
+mod shapes;
 
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let mut rewriter = support::shapes::Rewriter::default();
-    support::exercise::exercise(bytes, &mut rewriter);
+    let mut rewriter = shapes::Rewriter::default();
+    exercise::exercise(bytes, &mut rewriter);
 });

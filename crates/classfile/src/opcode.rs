@@ -228,11 +228,12 @@ pub fn opcode(op: u8) -> &'static Opcode {
 
 /// Length (low three bits) and class of every opcode in 256 bytes: decoding is a chain of dependent loads, and the
 /// full rows would not stay in the first-level cache.
+#[allow(clippy::indexing_slicing)] // evaluated by the compiler
 static PACKED: [u8; 256] = {
     let mut packed = [0; 256];
     let mut op = 0;
     while op < 256 {
-        packed[op] = TABLE[op].length | (TABLE[op].class as u8) << 3;
+        packed[op] = TABLE[op].length | ((TABLE[op].class as u8) << 3);
         op += 1;
     }
     packed

@@ -115,7 +115,7 @@ impl Scan {
 
     fn check(&mut self, len: usize) -> Result<(), Error> {
         // No early exit, so that it runs many bytes at a time.
-        let stray = self.flags.iter().fold(0, |stray, f| stray | (f / TARGET & !f & START));
+        let stray = self.flags.iter().fold(0, |stray, f| stray | ((f / TARGET) & !f & START));
         if stray != 0 || self.flags.len() != len + 1 {
             return Err(Error::malformed(len, "branch into an instruction or past the end"));
         }

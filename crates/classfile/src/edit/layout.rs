@@ -54,8 +54,9 @@ pub(crate) struct EdgeInsertion {
 /// Old positions to new ones.
 #[derive(Debug, Default)]
 pub(crate) struct Layout {
-    /// What to add to an old position to get to the place where branches to it arrive.
-    shift: Vec<i32>,
+    /// What to add (modulo 2^16, which all positions stay below) to an old position to get to the place where branches
+    /// to it arrive. Two bytes per byte of code: this is the largest buffer of an edit.
+    shift: Vec<u16>,
     pub(crate) insertions: Vec<Insertion>,
     pub(crate) edges: Vec<EdgeInsertion>,
     pub(crate) snippets: Vec<u8>,
@@ -80,7 +81,7 @@ impl Layout {
     /// Where branches to the old position go.
     #[inline]
     pub(crate) fn label(&self, bci: u32) -> u32 {
-        bci.wrapping_add_signed(self.shift.get(bci as usize).copied().unwrap_or(0))
+        u32::from((bci as u16).wrapping_add(self.shift.get(bci as usize).copied().unwrap_or(0)))
     }
 
     /// Where the instruction itself is, after anything inserted before it.
@@ -120,7 +121,8 @@ impl Layout {
             self.long.resize(scan.jumps.len().max(1), false);
             loop {
                 self.place(code, scan);
-                if !self.lengthen(code, scan) {
+                // Positions are only right below 2^16, and code never gets shorter.
+                if self.stubs_end > 65_535 || !self.lengthen(code, scan) {
                     break;
                 }
             }
@@ -182,7 +184,7 @@ impl Layout {
                 delta = delta.wrapping_add_unsigned(i.snippet.len);
             }
             if let Some(shift) = self.shift.get_mut(bci as usize) {
-                *shift = delta;
+                *shift = delta as u16;
             }
             while let Some(i) = insertions.next_if(|i| i.bci == bci) {
                 delta = delta.wrapping_add_unsigned(i.snippet.len);
@@ -220,9 +222,9 @@ impl Layout {
     }
 }
 
-fn fill(shift: &mut [i32], from: usize, to: usize, value: i32) {
+fn fill(shift: &mut [u16], from: usize, to: usize, value: i32) {
     if let Some(run) = shift.get_mut(from..to) {
-        run.fill(value);
+        run.fill(value as u16);
     }
 }
 

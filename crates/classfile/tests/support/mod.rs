@@ -76,9 +76,13 @@ pub fn jdks() -> Vec<Jdk> {
     found.into_iter().collect()
 }
 
-/// The newest JDK by feature version, for tests that need just one.
+/// The newest JDK, for tests that need just one.
 pub fn any_jdk() -> Option<Jdk> {
-    jdks().into_iter().next()
+    jdks().into_iter().max_by_key(|jdk| {
+        let release = fs::read_to_string(jdk.home.join("release")).unwrap_or_default();
+        let version = release.lines().find_map(|l| l.strip_prefix("JAVA_VERSION=\"").map(String::from));
+        version.and_then(|v| v.split(['.', '"']).next().and_then(|n| n.parse::<u32>().ok()))
+    })
 }
 
 /// Runs a command and insists on success.
