@@ -106,7 +106,7 @@ function facts(box) {
       const node = currentRoot() + box;
       if (m !== state.metric) result.push(metric.count
         ? [metric.name, whole(tree.self[m][node]), '']
-        : [metric.name, exact(totals(m)[node], metric), percent(totals(m)[node], totals(m)[currentRoot()])]);
+        : [metric.name, amount(totals(m)[node], metric), percent(totals(m)[node], totals(m)[currentRoot()])]);
     });
   }
   return result;

@@ -17,7 +17,7 @@ const scales = {
   bytes: [[1 << 30, 'GiB'], [1 << 20, 'MiB'], [1 << 10, 'KiB'], [1, 'B']],
 };
 
-/** Counts are exact; times and sizes are short, with `exact` for the rest. */
+/** Counts in full; times and sizes in a unit that suits them, with `exact` for the rest. */
 function amount(value, metric) {
   const scale = scales[metric.unit];
   if (!scale) return whole(value);
@@ -26,7 +26,8 @@ function amount(value, metric) {
 }
 
 function exact(value, metric) {
-  return whole(value) + ' ' + (metric.unit === 'count' ? metric.name : metric.unit);
+  const number = whole(value) + ' ' + (metric.unit === 'count' ? metric.name : metric.unit);
+  return scales[metric.unit] && value >= 1000 ? `${amount(value, metric)} (${number})` : number;
 }
 
 /** An element with a class and children; strings become text, never markup. */

@@ -86,9 +86,8 @@ function bottomUp(root, metric, path, zoomed) {
   const start = [];
   for (let node = root; node < tree.end[root]; node++) if (own[node] > 0) start.push(node);
   const slots = new Int32Array(methods.length + 3).fill(-1);
-  const origin = Int32Array.from(start), at = origin.slice();
-  // Each box of the current level with its part of `origin` and `at`: whose cost it is, and which caller that is at.
-  let level = [{ box: 0, origins: origin, cursors: at, onPath: true, below: path.length === 0 }];
+  // Each box of the current level, with the contexts whose cost it is and the callers these have been followed to.
+  let level = [{ box: 0, origins: start, cursors: start, onPath: true, below: path.length === 0 }];
   let target = 0;
   for (let row = 1; row <= BOTTOM_UP_LEVELS && level.length && w.length < BOTTOM_UP_BOXES; row++) {
     const next = [];

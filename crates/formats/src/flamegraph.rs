@@ -57,20 +57,21 @@ fn lines(profile: &Profile, options: &Options, values: &[u64]) -> Vec<String> {
                 lengths.truncate(path.len() + 1);
                 path.push(node);
                 line.truncate(lengths[path.len() - 1]);
-                // Beyond the depth limit a node keeps its caller's line, and its value widens that frame.
-                if path.len() <= options.max_depth as usize {
-                    if !line.is_empty() {
-                        line.push(';');
-                    }
-                    line.push_str(&frames[profile.tree().methods()[node as usize] as usize]);
+                if !line.is_empty() {
+                    line.push(';');
                 }
+                line.push_str(&frames[profile.tree().methods()[node as usize] as usize]);
                 lengths.push(line.len());
             }
-            let value = values[node as usize].saturating_add(folded[node as usize]);
+            // At the depth limit a frame is as wide as everything below it.
+            let end = if path.len() < options.max_depth as usize { node + 1 } else { ends[node as usize] };
+            let value = (node as usize..end as usize)
+                .filter(|&at| cut.keeps(at as NodeId))
+                .fold(0u64, |sum, at| sum.saturating_add(values[at]).saturating_add(folded[at]));
             if value > 0 && !line.is_empty() {
                 lines.push(format!("{line} {value}"));
             }
-            node += 1;
+            node = end;
         }
     }
     lines.sort_unstable();

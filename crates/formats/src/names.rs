@@ -9,9 +9,14 @@ use std::borrow::Cow;
 /// The frame that stands for everything below [`Options::max_depth`](crate::Options::max_depth).
 pub(crate) const DEEPER: &str = "[deeper frames]";
 
-/// `text` without control characters.
+/// `text` without control characters, and without those that turn the direction of what follows: a name must not be
+/// able to show as another one.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
-    let bad = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}');
+    let bad = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+            || matches!(c, '\u{fffe}' | '\u{ffff}')
+    };
     if text.contains(bad) {
         Cow::Owned(text.chars().map(|c| if bad(c) { '\u{fffd}' } else { c }).collect())
     } else {

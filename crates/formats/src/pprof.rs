@@ -32,7 +32,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     let mut export = Export {
         profile,
         max_depth: options.max_depth,
-        fields: Fields { gzip: GzEncoder::new(out, Compression::default()), buffer: Vec::new() },
+        fields: Fields { gzip: GzEncoder::new(out, Compression::fast()), buffer: Vec::new() },
         strings: HashMap::from([(String::new(), 0)]),
         locations: HashMap::new(),
     };

@@ -1,0 +1,191 @@
+// The self-contained page, in headless Chromium: nothing is requested, names stay text, everything works by keyboard.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import http from 'node:http';
+import path from 'node:path';
+import { launch } from './browser.mjs';
+import { sample, samples, truth, number, done } from './truth.mjs';
+
+const shots = process.argv[3];
+fs.mkdirSync(shots, { recursive: true });
+const requested = [];
+const server = http.createServer((request, response) => {
+  requested.push(request.url);
+  const file = path.join(samples, path.basename(request.url));
+  if (!fs.existsSync(file)) return response.writeHead(404).end();
+  response.writeHead(200, { 'content-type': 'text/html' }).end(fs.readFileSync(file));
+}).listen(0, '127.0.0.1');
+await new Promise(resolve => server.once('listening', resolve));
+const browser = await launch();
+
+async function open(name, colorScheme = 'light') {
+  const context = await browser.newContext({ colorScheme, viewport: { width: 1400, height: 1000 } });
+  const tab = await context.newPage(), problems = [], requests = [];
+  tab.on('pageerror', error => problems.push(error.message));
+  tab.on('console', message => problems.push(message.text()));
+  tab.on('dialog', dialog => { problems.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
+  tab.on('request', request => requests.push(request.url()));
+  const before = requested.length;
+  await tab.goto(`http://127.0.0.1:${server.address().port}/${name}.html`, { waitUntil: 'networkidle' });
+  const close = async () => {
+    assert.deepEqual(requested.slice(before), [`/${name}.html`], 'requests that reached the server');
+    assert.equal(requests.filter(url => !url.startsWith('data:')).length, 1, `requests: ${requests}`);
+    assert.deepEqual(problems, [], `${name}.html`);
+    await context.close();
+  };
+  const text = selector => tab.textContent(selector);
+  const shot = file => tab.waitForTimeout(150).then(() => tab.screenshot({ path: path.join(shots, `${file}.png`) }));
+  return { tab, text, shot, close };
+}
+
+/** How many different colours the canvas shows: 1 means nothing was drawn. */
+const colours = tab => tab.evaluate(() => {
+  const canvas = document.querySelector('canvas');
+  const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+  return new Set(new Uint32Array(data.buffer)).size;
+});
+
+async function numbersAndControls() {
+  const { tab, text, close } = await open('shop');
+  const { methods, total, profile } = truth('shop', 'bytecodes');
+  assert.match(await text('#subtitle'), new RegExp(`^${total.toLocaleString('en-US')} bytecodes, exact`));
+  const rows = () => tab.$$eval('#rows tr', list => list.map(row => [...row.children].map(cell => cell.textContent)));
+  const calls = truth('shop', 'calls').methods;
+  for (const [name, self, inclusive, called] of await rows()) {
+    const method = name.replace(/\(.*/, ''), expected = methods.get(method);
+    assert.deepEqual([number(self.split(' ')[0]), number(inclusive.split(' ')[0]), number(called)],
+      [expected.self, expected.total, calls.get(method).self], method);
+  }
+  assert.equal((await rows()).length, methods.size);
+  await tab.click('#sort-total');
+  const heaviest = [...methods].sort((a, b) => b[1].total - a[1].total)[0][0];
+  assert.ok((await rows())[0][0].startsWith(heaviest), 'sorted by total');
+
+  // Search: the share of all contexts with a match anywhere in them.
+  await tab.keyboard.press('/');
+  await tab.keyboard.type('hashmap.P');
+  const { parent, method, self } = profile.nodes;
+  let weight = 0;
+  for (let node = 0; node < parent.length; node++) {
+    for (let at = node; at >= 0; at = parent[at]) {
+      const m = profile.methods[method[at]];
+      if (m && `${m.class}.${m.method}`.toLowerCase().includes('hashmap.p')) { weight += self.bytecodes[node]; break; }
+    }
+  }
+  const share = 100 * weight / total;
+  assert.equal(await text('#matched'), `${share.toFixed(share >= 9.995 ? 1 : 2)} % matched, 1 method`);
+  assert.deepEqual(await tab.$$eval('#rows mark', marks => marks.map(mark => mark.textContent)), ['HashMap.', 'p']);
+  await tab.keyboard.press('Escape');
+  assert.equal(await text('#matched'), '');
+
+  // Arrow keys, zoom in, zoom out.
+  for (const key of ['ArrowDown', 'ArrowDown', 'ArrowDown', 'Enter']) await tab.keyboard.press(key);
+  assert.match(await text('#crumbs'), /All threads›indexer›Server\.handle$/);
+  assert.match(await text('#detail'), /com\.acme\.shop\.Server\.handle\(Request\) · total 3,861,706 bytecodes/);
+  await tab.keyboard.press('Escape');
+  assert.match(await text('#crumbs'), /All threads›indexer$/);
+  await tab.keyboard.press('0');
+  assert.equal(await text('#crumbs'), 'All threads');
+
+  // Another metric, one thread.
+  await tab.selectOption('#metric', { label: 'alloc.bytes' });
+  assert.match(await text('#subtitle'), new RegExp(`\\(${truth('shop', 'alloc.bytes').total.toLocaleString('en-US')} bytes\\), exact`));
+  await tab.selectOption('#metric', { label: 'bytecodes' });
+  await tab.selectOption('#thread', { label: 'main' });
+  assert.match(await text('#subtitle'), new RegExp(`^${truth('shop', 'bytecodes', 'main').total.toLocaleString('en-US')} bytecodes`));
+  assert.ok(await colours(tab) > 20);
+
+  // Callers: the boxes of the first row are the methods by own cost. A click zooms.
+  await tab.selectOption('#thread', { label: 'All threads' });
+  await tab.click('#view-bottom');
+  const area = await tab.locator('#flame').boundingBox();
+  await tab.mouse.click(area.x + 10, area.y + 30);
+  const first = [...methods].sort((a, b) => b[1].self - a[1].self)[0];
+  assert.ok((await text('#detail')).startsWith(first[0]), 'the heaviest method comes first');
+  assert.ok((await text('#detail')).includes(`self ${first[1].self.toLocaleString('en-US')} bytecodes`));
+  await tab.keyboard.press('t');
+  assert.equal(await tab.getAttribute('html', 'data-theme'), 'dark');
+  await tab.keyboard.press('?');
+  assert.ok(await tab.isVisible('#help'));
+  await tab.keyboard.press('Escape');
+  await close();
+  done(`the page shows the profile's numbers for ${methods.size} methods; search, metric, thread, zoom and keys work`);
+}
+
+async function screenshots() {
+  for (const scheme of ['light', 'dark']) {
+    const { tab, shot, close } = await open('shop', scheme);
+    assert.equal(await tab.getAttribute('html', 'data-theme'), scheme);
+    await shot(`${scheme}-top-down`);
+    const area = await tab.locator('#flame').boundingBox();
+    await tab.mouse.move(area.x + 120, area.y + 90);
+    await shot(`${scheme}-tooltip`);
+    await tab.mouse.move(5, 5);
+    await tab.keyboard.press('b');
+    await shot(`${scheme}-bottom-up`);
+    await tab.fill('#query', 'HashMap');
+    await shot(`${scheme}-search`);
+    await close();
+  }
+  done(`screenshots are in ${shots}`);
+}
+
+async function hostileNames() {
+  const { tab, text, shot, close } = await open('hostile');
+  await tab.fill('#query', 'owned');
+  await tab.click('#about-button');
+  await shot('hostile');
+  assert.equal(await tab.$$eval('img, iframe, main script', list => list.length), 0);
+  assert.match(await tab.title(), /^<\/script><script>document/);
+  assert.match(await text('#rows'), /<img src=x onerror=document\.title='owned'>/);
+  // The policy holds even for markup that somehow got in.
+  const ran = await tab.evaluate(async () => {
+    const broken = new Promise(resolve => document.addEventListener('securitypolicyviolation', event => resolve(event.violatedDirective)));
+    const script = document.createElement('script');
+    script.textContent = 'window.ran = true';
+    document.body.append(script);
+    return [window.ran, await broken];
+  });
+  assert.deepEqual(ran, [undefined, 'script-src-elem']);
+  await tab.context().close();
+  done('hostile names stay text');
+  void close;
+}
+
+async function largeAndDeep() {
+  const start = Date.now();
+  const { tab, text, shot, close } = await open('large');
+  const loaded = Date.now() - start;
+  assert.match(await text('#notice'), /^This page holds the [\d,]+ heaviest of [\d,]+ contexts/);
+  const step = async keys => {
+    const from = Date.now();
+    for (const key of keys) await tab.keyboard.press(key);
+    await tab.evaluate(() => new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    return Date.now() - from;
+  };
+  await tab.focus('#flame');
+  const zoomed = await step(['ArrowDown', 'ArrowDown', 'ArrowDown', 'Enter']), inverted = await step(['b']);
+  await shot('large-bottom-up');
+  assert.ok(loaded < 10000 && zoomed < 1500 && inverted < 5000, `load ${loaded} ms, zoom ${zoomed} ms, invert ${inverted} ms`);
+  await close();
+  const deep = await open('deep');
+  await deep.tab.$eval('#flame', frame => { frame.scrollTop = frame.scrollHeight / 2; });
+  await deep.shot('deep');
+  assert.ok(await colours(deep.tab) > 5, 'the middle of a recursion is drawn');
+  await deep.tab.keyboard.press('b');
+  await deep.close();
+  const empty = await open('empty');
+  assert.match(await empty.text('#subtitle'), /^0 bytecodes/);
+  await empty.close();
+  done(`a page of 200,000 contexts loads in ${loaded} ms, zooms in ${zoomed} ms, inverts in ${inverted} ms`);
+}
+
+try {
+  await numbersAndControls();
+  await screenshots();
+  await hostileNames();
+  await largeAndDeep();
+} finally {
+  await browser.close();
+  server.close();
+}
