@@ -22,13 +22,16 @@ async function open(file) {
   await tab.goto(`${page}#localProfilePath=${loader}`);
   await tab.waitForFunction(() => document.title.includes(' - speedscope'));
   await tab.keyboard.press('3');
-  const tables = () => tab.evaluate(() => [...document.querySelectorAll('table')].map(table =>
-    [...table.querySelectorAll('tr')].map(row => [...row.children].map(cell => cell.textContent))));
-  await tab.waitForFunction(() => [...document.querySelectorAll('table')].some(table =>
-    table.rows[0].textContent.includes('Symbol Name') && table.rows.length > 3));
-  const all = await tables();
-  const functions = all.find(table => table[0].join().includes('Symbol Name'));
-  const profiles = all.find(table => table[0][0] === '#') || [];
+  // The list of profiles comes first, then the head of the table of functions, then its rows.
+  const rows = () => tab.evaluate(() =>
+    [...document.querySelectorAll('tr')].map(row => [...row.children].map(cell => cell.textContent)));
+  let all, head;
+  for (let tries = 0; tries < 100 && !(head >= 0 && all.length > head + 3); tries++) {
+    await tab.waitForTimeout(50);
+    all = await rows();
+    head = all.findIndex(cells => cells.join().includes('Symbol Name'));
+  }
+  const functions = all.slice(head), profiles = all.slice(1, head);
   await tab.close();
   assert.deepEqual(errors, [], file);
   const column = index => new Map(functions.slice(1).map(cells => [cells[2].trim(), number(cells[index].split(' ')[0])]));

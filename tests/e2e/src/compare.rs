@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use quipu_profile::Profile;
+
 use crate::oracle::{Path, Truth};
 use crate::{Counts, ThreadCounts};
 
@@ -59,6 +61,29 @@ pub fn compare(truth: &BTreeMap<Path, Truth>, thread: &ThreadCounts<'_>) -> Comp
         }
     }
     comparison
+}
+
+/// Contexts that two profiles count differently, in words.
+pub fn differences(a: &Profile, b: &Profile) -> Vec<String> {
+    let contexts = |profile: &Profile| {
+        let mut all: BTreeMap<Path, Counts> = BTreeMap::new();
+        for thread in profile.threads() {
+            let name = profile.str(thread.name).to_owned();
+            let tree = ThreadCounts::of(profile, |found| found == name);
+            for node in tree.nodes() {
+                let mut path = vec![name.clone()];
+                path.extend(tree.full_path_of(node));
+                *all.entry(path).or_default() += tree.counts(node);
+            }
+        }
+        all
+    };
+    let (a, b) = (contexts(a), contexts(b));
+    let paths: BTreeSet<&Path> = a.keys().chain(b.keys()).collect();
+    let differing = paths.into_iter().filter(|path| a.get(*path) != b.get(*path));
+    differing
+        .map(|path| format!("{:?} and {:?}:\n    {}", a.get(path), b.get(path), path.join("\n    ")))
+        .collect()
 }
 
 impl Comparison {

@@ -17,7 +17,7 @@ use quipu_jvm::{Capabilities, Capability, Env, Jvm, Jvmti, MethodId, Ref, Thread
 
 use crate::recorder::{Method, Recorder};
 use crate::roles::Roles;
-use crate::stepping::{Said, Stepping, change_breakpoint};
+use crate::stepping::{Said, Stepping, change_breakpoint, resolving_length};
 
 /// The agent's state. Two locks: the hook is called on all threads, and while the recorder's thread loads classes.
 struct Oracle {
@@ -76,9 +76,8 @@ pub unsafe extern "system" fn Agent_OnLoad(vm: *mut JavaVM, options: *const c_ch
 fn prepare(vm: Jvm, file: String) -> quipu_jvm::Result<()> {
     let jvmti = vm.jvmti()?;
     jvmti.add_capabilities(&Capabilities::of(&[
-        Capability::CAN_RETRANSFORM_CLASSES,
-        Capability::CAN_RETRANSFORM_ANY_CLASS,
         Capability::CAN_GENERATE_ALL_CLASS_HOOK_EVENTS,
+        Capability::CAN_GENERATE_EARLY_CLASS_HOOK_EVENTS,
         Capability::CAN_GENERATE_SINGLE_STEP_EVENTS,
         Capability::CAN_GENERATE_METHOD_ENTRY_EVENTS,
         Capability::CAN_GENERATE_METHOD_EXIT_EVENTS,
@@ -101,30 +100,19 @@ fn prepare(vm: Jvm, file: String) -> quipu_jvm::Result<()> {
     };
     // SAFETY: the callbacks do what JVMTI allows them, and do not unwind.
     unsafe { jvmti.set_event_callbacks(&callbacks)? };
+    // From the first class on: they are not retransformed, because breakpoints in methods that were crash the VM.
+    jvmti.set_event_mode(sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true, None)?;
     jvmti.set_event_mode(sys::JVMTI_EVENT_VM_INIT, true, None)?;
     jvmti.set_event_mode(sys::JVMTI_EVENT_VM_DEATH, true, None)
 }
 
-/// Learns the classes that are loaded, then watches the main thread.
-unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
+/// The program begins: its main thread is watched from here on.
+unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, _: *mut JNIEnv, thread: jthread) {
     guarded(|| {
-        // SAFETY: the VM passes this thread's environment and a valid thread.
-        let (Some(oracle), Some(mut env), Some(thread)) =
-            (ORACLE.get(), unsafe { Env::from_raw(env) }, unsafe { Ref::from_raw(thread) })
-        else {
-            return;
-        };
-        let jvmti = oracle.jvmti;
-        let started = env.with_frame(64, |env| {
-            jvmti.set_event_mode(sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true, None)?;
-            let mut classes = jvmti.loaded_classes(env)?;
-            classes.retain(|&class| {
-                jvmti.is_modifiable(class).unwrap_or(false) && !jvmti.is_array(class).unwrap_or(true)
-            });
-            jvmti.retransform_classes(&classes)?;
-            EVENTS.iter().try_for_each(|&event| jvmti.set_event_mode(event, true, Some(thread)))
-        });
-        if let Err(error) = started.and_then(|started| started) {
+        // SAFETY: the VM passes a valid thread.
+        let (Some(oracle), Some(thread)) = (ORACLE.get(), unsafe { Ref::from_raw(thread) }) else { return };
+        let on = EVENTS.iter().try_for_each(|&event| oracle.jvmti.set_event_mode(event, true, Some(thread)));
+        if let Err(error) = on {
             eprintln!("oracle: {error}");
         }
     });
@@ -260,7 +248,11 @@ unsafe extern "system" fn method_exit(
         on_event(env, thread, method, |watch, jvmti, thread, number| {
             watch.recorder.exit(number);
             watch.stepping.forget();
-            watch.stepping.resume(jvmti, thread);
+            if watch.recorder.resolves() {
+                watch.stepping.pause(jvmti, thread);
+            } else {
+                watch.stepping.resume(jvmti, thread);
+            }
         });
     }
 }
@@ -283,7 +275,7 @@ unsafe extern "system" fn single_step(
     }
 }
 
-/// The instruction behind one that reads or writes a field is reached.
+/// The instruction behind one that was executed for the first time is reached.
 unsafe extern "system" fn breakpoint(
     _: *mut jvmtiEnv,
     env: *mut JNIEnv,
@@ -295,7 +287,9 @@ unsafe extern "system" fn breakpoint(
     unsafe {
         on_event(env, thread, method, |watch, jvmti, thread, number| {
             let bci = usize::try_from(location).unwrap_or_default();
-            change_breakpoint(jvmti, method, bci, false);
+            if watch.recorder.is_done_with(bci) {
+                change_breakpoint(jvmti, method, bci, false);
+            }
             unreported(watch, jvmti, thread, method, number, bci);
         });
     }
@@ -314,6 +308,7 @@ unsafe extern "system" fn exception_catch(
     unsafe {
         on_event(env, thread, method, |watch, jvmti, thread, number| {
             let bci = usize::try_from(location).unwrap_or_default();
+            watch.recorder.catches();
             unreported(watch, jvmti, thread, method, number, bci);
         });
     }
@@ -329,8 +324,10 @@ fn unreported(watch: &mut Watch, jvmti: Jvmti, thread: Thread<'_>, method: jmeth
 
 fn step(watch: &mut Watch, jvmti: Jvmti, thread: Thread<'_>, method: jmethodID, number: u32, bci: usize) {
     let first = watch.recorder.step(number, bci);
-    if first {
-        let opcode = watch.recorder.methods[number as usize].opcode(bci);
-        watch.stepping.pause_for(jvmti, thread, method, opcode, bci);
+    let length = resolving_length(watch.recorder.methods[number as usize].opcode(bci));
+    if let (true, Some(length)) = (first, length) {
+        watch.recorder.begin_to_resolve(bci + length);
+        change_breakpoint(jvmti, method, bci + length, true);
+        watch.stepping.pause(jvmti, thread);
     }
 }

@@ -43,6 +43,12 @@ struct Frame {
     own: Option<NodeId>,
     bci: usize,
     steps: u64,
+    /// Whether it executes the instruction for the first time, so that the VM may have to resolve what it names.
+    resolving: bool,
+    /// Where the breakpoint is that will tell that this instruction is done.
+    breakpoint: Option<usize>,
+    /// The next instruction, if nothing is thrown.
+    next: Option<usize>,
 }
 
 /// What should never happen; the tests see to it that it did not.
@@ -54,6 +60,8 @@ struct Doubts {
     stray_steps: u64,
     /// Exits from a method that is not on top of the stack.
     stray_exits: u64,
+    /// Instructions that were executed though another one was to come before.
+    missed: u64,
     first: Option<String>,
 }
 
@@ -65,6 +73,8 @@ pub struct Recorder {
     /// Their numbers by the VM's ids.
     pub numbers: HashMap<usize, u32>,
     stack: Vec<Frame>,
+    /// How many methods that load or link classes are on the stack.
+    loads: u32,
     tree: Tree,
     doubts: Doubts,
 }
@@ -76,6 +86,7 @@ impl Recorder {
             methods: Vec::new(),
             numbers: HashMap::new(),
             stack: Vec::new(),
+            loads: 0,
             tree: Tree::new(),
             doubts: Doubts::default(),
         }
@@ -92,24 +103,28 @@ impl Recorder {
             let leaf = self.tree.call(parent, method);
             self.tree.made(leaf, how);
         }
+        let loads = matches!(role, Role::CountLoading | Role::Loading);
+        // What loads classes leaves the context it is called in, unless that is class loading already.
+        let context = if loads && self.loads == 0 { Some(LOADING) } else { context };
+        self.loads += u32::from(loads);
         let own = match role {
-            Role::Count => context.map(|parent| self.tree.call(parent, method)),
-            Role::CountLoading => Some(self.tree.call(LOADING, method)),
+            Role::Count | Role::CountLoading => context.map(|parent| self.tree.call(parent, method)),
             _ => None,
         };
         let context = match role {
             Role::Count | Role::CountLoading => own,
-            Role::Loading => Some(LOADING),
             Role::Intrinsic => None,
-            Role::Native | Role::UntouchedIntrinsic | Role::Transparent => context,
+            Role::Native | Role::UntouchedIntrinsic | Role::Transparent | Role::Loading => context,
         };
-        self.stack.push(Frame { method, context, own, bci: 0, steps: 0 });
+        self.stack.push(Frame { method, context, own, bci: 0, steps: 0, resolving: false, breakpoint: None, next: None });
     }
 
     /// A method is left, by an exception or not.
     pub fn exit(&mut self, method: u32) {
         match self.stack.pop() {
             Some(frame) if frame.method == method => {
+                let role = self.methods[method as usize].role;
+                self.loads -= u32::from(matches!(role, Role::CountLoading | Role::Loading));
                 if frame.steps == 0 && !self.methods[method as usize].code.is_empty() {
                     self.doubts.without_steps += 1;
                     self.doubt("no steps in", method);
@@ -125,9 +140,14 @@ impl Recorder {
 
     /// A bytecode is about to be executed. True if it is the first time at this place.
     pub fn step(&mut self, method: u32, bci: usize) -> bool {
+        if self.stack.last_mut().and_then(|frame| frame.next.take()).is_some_and(|next| next != bci) {
+            self.doubts.missed += 1;
+            self.doubt("missed a step in", method);
+        }
         match self.stack.last_mut() {
             Some(frame) if frame.method == method => {
                 frame.bci = bci;
+                frame.resolving = false;
                 frame.steps += 1;
                 if let Some(own) = frame.own {
                     self.tree.step(own);
@@ -140,6 +160,32 @@ impl Recorder {
         }
         let seen = self.methods[method as usize].seen.get_mut(bci);
         seen.is_some_and(|seen| !std::mem::replace(seen, true))
+    }
+
+    /// The instruction that is about to be executed may have to resolve what it names; a breakpoint is behind it.
+    pub fn begin_to_resolve(&mut self, breakpoint: usize) {
+        if let Some(frame) = self.stack.last_mut() {
+            frame.resolving = true;
+            frame.breakpoint = Some(breakpoint);
+            frame.next = Some(breakpoint);
+        }
+    }
+
+    /// A handler of the frame on top runs next.
+    pub fn catches(&mut self) {
+        if let Some(frame) = self.stack.last_mut() {
+            frame.next = None;
+        }
+    }
+
+    /// Whether a breakpoint that was reached is of no more use. Another call of the method may still need it.
+    pub fn is_done_with(&mut self, breakpoint: usize) -> bool {
+        self.stack.last_mut().is_some_and(|frame| frame.breakpoint.take_if(|at| *at == breakpoint).is_some())
+    }
+
+    /// Whether the frame on top is at such an instruction.
+    pub fn resolves(&self) -> bool {
+        self.stack.last().is_some_and(|frame| frame.resolving)
     }
 
     /// How many frames there are.
@@ -158,8 +204,9 @@ impl Recorder {
 
     fn doubt(&mut self, what: &str, method: u32) {
         if self.doubts.first.is_none() {
-            let top = self.stack.last().map_or("nothing".to_owned(), |frame| self.name(frame.method));
-            self.doubts.first = Some(format!("{what} {} with {top} on top", self.name(method)));
+            let frame = |frame: &Frame| format!("{} at {}", self.name(frame.method), frame.bci);
+            let stack: Vec<String> = self.stack.iter().rev().take(12).map(frame).collect();
+            self.doubts.first = Some(format!("{what} {} called by {}", self.name(method), stack.join(", ")));
         }
     }
 
@@ -170,8 +217,13 @@ impl Recorder {
 
     /// Writes what was counted, and what gave rise to doubt.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        let Doubts { without_steps, stray_steps, stray_exits, first } = &self.doubts;
-        for (what, n) in [("steps", without_steps), ("stray steps", stray_steps), ("stray exits", stray_exits)] {
+        let Doubts { without_steps, stray_steps, stray_exits, missed, first } = &self.doubts;
+        for (what, n) in [
+            ("frames without steps", without_steps),
+            ("stray steps", stray_steps),
+            ("stray exits", stray_exits),
+            ("missed steps", missed),
+        ] {
             writeln!(out, "doubt\t{what}\t{n}\t{}", first.as_deref().unwrap_or_default())?;
         }
         self.tree.write(&self.methods, out)

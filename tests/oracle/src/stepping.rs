@@ -1,26 +1,23 @@
 //! Getting all steps.
 //!
-//! While the interpreter resolves the field or method that an instruction names, HotSpot hides single steps, so that
-//! somebody who debugs a program does not step into the class loading, linking and class initialisation it leads to.
-//! It decides so when resolution begins, and only if steps are reported at that moment. An instruction resolves when it
-//! is executed for the first time: just before, steps are switched off; they are switched on again by the next event
-//! that must come, which is, whichever is first,
+//! While the interpreter resolves the class, field or method that an instruction names, HotSpot hides single steps, so
+//! that somebody who debugs a program does not step into the class loading, linking and class initialisation it leads
+//! to. It decides so when resolution begins, and only if steps are reported at that moment.
 //!
-//! - a method that is entered, by the instruction itself or by its resolution;
-//! - for field instructions, a breakpoint on the next instruction;
-//! - a handler that catches what the instruction throws, or the end of the method.
+//! So steps are switched off while the VM is at work on an instruction that is executed for the first time, and on in
+//! the methods it calls meanwhile: off just before the instruction, on when a method is entered, off when it returns to
+//! the instruction, and on for good by a breakpoint on the next one, by a handler that catches what the instruction
+//! throws, or by the end of the method.
 //!
 //! The VM does not report a step for the instruction at which steps are switched on, so that one is counted by hand.
+//! What remains hidden is the loading of the classes that handlers name, while an exception looks for its handler.
 
 use quipu_classfile::opcode::{
-    GETFIELD, GETSTATIC, INVOKEDYNAMIC, INVOKEINTERFACE, INVOKESPECIAL, INVOKESTATIC, INVOKEVIRTUAL, PUTFIELD,
-    PUTSTATIC,
+    ANEWARRAY, CHECKCAST, GETFIELD, GETSTATIC, INSTANCEOF, INVOKEDYNAMIC, INVOKEINTERFACE, INVOKESPECIAL,
+    INVOKESTATIC, INVOKEVIRTUAL, LDC, LDC_W, LDC2_W, MULTIANEWARRAY, NEW, PUTFIELD, PUTSTATIC,
 };
 use quipu_jvm::sys::{self, jmethodID};
 use quipu_jvm::{Jvmti, Thread};
-
-/// Length of an instruction that reads or writes a field.
-const FIELD_LENGTH: usize = 3;
 
 /// Who said that an instruction is executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,33 +36,23 @@ pub struct Stepping {
     last: Option<(usize, usize, Said)>,
 }
 
-/// Whether an instruction resolves a member in a way that hides steps.
-fn resolves(opcode: u8) -> bool {
-    matches!(
-        opcode,
-        GETSTATIC
-            | PUTSTATIC
-            | GETFIELD
-            | PUTFIELD
-            | INVOKEVIRTUAL
-            | INVOKESPECIAL
-            | INVOKESTATIC
-            | INVOKEINTERFACE
-            | INVOKEDYNAMIC
-    )
+/// Length of an instruction that resolves what it names when it is executed for the first time.
+pub fn resolving_length(opcode: u8) -> Option<usize> {
+    match opcode {
+        LDC => Some(2),
+        GETSTATIC | PUTSTATIC | GETFIELD | PUTFIELD | NEW | ANEWARRAY | CHECKCAST | INSTANCEOF | LDC_W | LDC2_W
+        | INVOKEVIRTUAL | INVOKESPECIAL | INVOKESTATIC => Some(3),
+        MULTIANEWARRAY => Some(4),
+        INVOKEINTERFACE | INVOKEDYNAMIC => Some(5),
+        _ => None,
+    }
 }
 
 impl Stepping {
-    /// Switches steps off if the instruction at `bci`, executed for the first time, is one that would hide them.
-    pub fn pause_for(&mut self, jvmti: Jvmti, thread: Thread<'_>, method: jmethodID, opcode: u8, bci: usize) {
-        if !resolves(opcode) {
-            return;
-        }
-        if matches!(opcode, GETSTATIC | PUTSTATIC | GETFIELD | PUTFIELD) {
-            change_breakpoint(jvmti, method, bci + FIELD_LENGTH, true);
-        }
-        if jvmti.set_event_mode(sys::JVMTI_EVENT_SINGLE_STEP, false, Some(thread)).is_ok() {
-            self.paused = true;
+    /// Switches steps off.
+    pub fn pause(&mut self, jvmti: Jvmti, thread: Thread<'_>) {
+        if !self.paused {
+            self.paused = jvmti.set_event_mode(sys::JVMTI_EVENT_SINGLE_STEP, false, Some(thread)).is_ok();
         }
     }
 

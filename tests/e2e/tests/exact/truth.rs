@@ -10,8 +10,8 @@ use quipu_e2e::{Jdk, Program, compare, library, on_every_jdk, oracle};
 
 /// Compares a program's main thread, what it took to load its classes included, with the truth.
 fn agrees_with_the_truth(program: &Program, jdk: &Jdk) {
-    let program = program.clone().quipu(["--bba", "precise", "--deterministic"]);
-    let truth = oracle::trees(&program.clone().jvm(oracle::PINS), jdk);
+    let program = program.clone().quipu(["--bba", "precise"]).jvm(oracle::PINS);
+    let truth = oracle::trees(&program, jdk);
     let run = program.run(jdk);
     run.assert_whole();
     assert_eq!(run.stdout, truth.stdout);
@@ -59,4 +59,29 @@ fn javac() {
 fn database() {
     let program = Program::new("Query").library(library("com.h2database:h2:2.2.224"));
     on_every_jdk(|jdk| agrees_with_the_truth(&program, jdk));
+}
+
+/// Constructors, initialisers, statements, nested classes, reflection, handles and proxies.
+#[test]
+fn language() {
+    on_every_jdk(|jdk| agrees_with_the_truth(&Program::new("Language"), jdk));
+}
+
+#[test]
+fn patterns() {
+    on_every_jdk(|jdk| {
+        if jdk.feature >= 21 {
+            agrees_with_the_truth(&Program::new("Patterns"), jdk);
+        }
+    });
+}
+
+#[test]
+fn exceptions() {
+    on_every_jdk(|jdk| agrees_with_the_truth(&Program::new("Exceptions").arguments(["240"]), jdk));
+}
+
+#[test]
+fn loaders() {
+    on_every_jdk(|jdk| agrees_with_the_truth(&Program::new("Loaders").arguments(["3"]), jdk));
 }
