@@ -130,6 +130,7 @@ impl Blocks {
     }
 
     /// The default analysis from the scan's flags alone, eight bytes of code at a time.
+    #[inline(never)]
     fn fill_default(&mut self, scan: &Scan) {
         const ONES: u64 = 0x0101_0101_0101_0101;
         const { assert!(START == 1 && TARGET == 1 << 1 && HANDLER == 1 << 2 && AFTER == 1 << 5) };

@@ -104,6 +104,7 @@ pub struct ConstantPool<'a> {
 
 impl<'a> ConstantPool<'a> {
     /// Reads the pool whose `constant_pool_count` is at offset 8 of the class.
+    #[inline(never)]
     pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
         let mut r = Reader::new(bytes, 0);
         r.take(8)?;

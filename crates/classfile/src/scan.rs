@@ -31,6 +31,7 @@ pub(crate) struct Scan {
 
 impl Scan {
     /// Scans `code`. On success every branch, handler and range of the exception table names an instruction.
+    #[inline(never)]
     pub(crate) fn run(&mut self, code: &Code<'_>) -> Result<(), Error> {
         let bytes = code.bytes;
         self.flags.clear();

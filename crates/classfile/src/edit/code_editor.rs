@@ -162,8 +162,16 @@ impl<'e, 'c, 'a> CodeEditor<'e, 'c, 'a> {
         if snippets.len() > 1 << 24 {
             return Err(EditError::TooLarge { size: start });
         }
+        let len = u16::try_from(snippet.bytes().len())
+            .map_err(|_| EditError::BadSnippet("longer than a method"))?;
+        // Counters of neighbouring blocks are often the same.
+        if let Some(at) = start.checked_sub(len.into())
+            && snippets.ends_with(snippet.bytes())
+        {
+            return Ok(Span { start: at, len });
+        }
         snippets.extend_from_slice(snippet.bytes());
-        Ok(Span { start, len: snippet.bytes().len() as u32 })
+        Ok(Span { start, len })
     }
 
     fn keep_balanced(&mut self, snippet: &Snippet) -> Result<Span, EditError> {
@@ -189,7 +197,8 @@ impl<'e, 'c, 'a> CodeEditor<'e, 'c, 'a> {
         } else {
             self.growth = self.growth.max(snippet.max_growth());
         }
-        self.class.scratch.layout.insertions.push(Insertion { bci, rank, snippet: span });
+        let bci = u16::try_from(bci).map_err(|_| EditError::NotAnInstruction { bci })?;
+        self.class.scratch.layout.insertions.push(Insertion { snippet: span, bci, rank });
         Ok(())
     }
 
@@ -299,7 +308,7 @@ impl<'e, 'c, 'a> CodeEditor<'e, 'c, 'a> {
             return Err(EditError::EmptyFinalizer);
         }
         let mut catch_all = self.catch_all;
-        let handler_len = catch_all.map_or(0, |c| c.snippet.len);
+        let handler_len = catch_all.map_or(0, |c| u32::from(c.snippet.len));
         let scratch = &mut self.class.scratch;
         scratch.layout.compute(&self.code, &scratch.scan, handler_len)?;
         let mut regions = std::mem::take(&mut scratch.regions);

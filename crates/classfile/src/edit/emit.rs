@@ -62,14 +62,14 @@ fn instructions(out: &mut Vec<u8>, code: &Code<'_>, scan: &Scan, layout: &Layout
     let mut jumps = scan.jumps.iter().enumerate().peekable();
     loop {
         let jump = jumps.peek().map(|(_, bci)| **bci);
-        let bci = match (insertions.peek().map(|i| i.bci), jump) {
+        let bci = match (insertions.peek().map(|i| i.bci.into()), jump) {
             (Some(a), Some(b)) => a.min(b),
             (Some(a), None) | (None, Some(a)) => a,
             (None, None) => break,
         };
         out.extend_from_slice(code.bytes.get(copied..bci as usize).unwrap_or_default());
         copied = bci as usize;
-        while let Some(i) = insertions.next_if(|i| i.bci == bci) {
+        while let Some(i) = insertions.next_if(|i| u32::from(i.bci) == bci) {
             out.extend_from_slice(layout.bytes(i.snippet));
         }
         if jump == Some(bci) {

@@ -20,16 +20,16 @@ pub(crate) enum Rank {
 /// A snippet at an instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Insertion {
-    pub(crate) bci: u32,
-    pub(crate) rank: Rank,
     pub(crate) snippet: Span,
+    pub(crate) bci: u16,
+    pub(crate) rank: Rank,
 }
 
 /// A piece of the snippet buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     pub(crate) start: u32,
-    pub(crate) len: u32,
+    pub(crate) len: u16,
 }
 
 /// Which way out of an instruction; ordered so that stubs can be found by binary search.
@@ -86,9 +86,10 @@ impl Layout {
 
     /// Where the instruction itself is, after anything inserted before it.
     pub(crate) fn instruction(&self, bci: u32) -> u32 {
-        let first = self.insertions.partition_point(|i| i.bci < bci);
-        let inserted = self.insertions.iter().skip(first).take_while(|i| i.bci == bci);
-        let len: u32 = inserted.filter(|i| i.rank > Rank::FallThrough).map(|i| i.snippet.len).sum();
+        let first = self.insertions.partition_point(|i| u32::from(i.bci) < bci);
+        let inserted = self.insertions.iter().skip(first).take_while(|i| u32::from(i.bci) == bci);
+        let len: u32 =
+            inserted.filter(|i| i.rank > Rank::FallThrough).map(|i| u32::from(i.snippet.len)).sum();
         self.label(bci) + len
     }
 
@@ -112,7 +113,7 @@ impl Layout {
         self.insertions.sort_by_key(|i| (i.bci, i.rank));
         self.edges.sort_by_key(|e| e.key);
         let entry = self.insertions.iter().take_while(|i| i.rank == Rank::Entry);
-        self.entry_len = entry.map(|i| i.snippet.len).sum();
+        self.entry_len = entry.map(|i| u32::from(i.snippet.len)).sum();
         self.shift.resize(code.bytes.len() + 1, 0);
         self.place(code, scan);
         // Where every position fits in 15 bits so does every distance.
@@ -173,21 +174,22 @@ impl Layout {
                     None => break None,
                 }
             };
-            let bci = match (insertions.peek().map(|i| i.bci), resized) {
+            let bci = match (insertions.peek().map(|i| i.bci.into()), resized) {
                 (Some(a), Some(b)) => a.min(b),
                 (Some(a), None) | (None, Some(a)) => a,
                 (None, None) => break,
             };
             fill(&mut self.shift, filled, bci as usize, delta);
             filled = bci as usize + 1;
-            while let Some(i) = insertions.next_if(|i| i.bci == bci && i.rank <= Rank::FallThrough) {
-                delta = delta.wrapping_add_unsigned(i.snippet.len);
+            while let Some(i) = insertions.next_if(|i| u32::from(i.bci) == bci && i.rank <= Rank::FallThrough)
+            {
+                delta = delta.wrapping_add_unsigned(i.snippet.len.into());
             }
             if let Some(shift) = self.shift.get_mut(bci as usize) {
                 *shift = delta as u16;
             }
-            while let Some(i) = insertions.next_if(|i| i.bci == bci) {
-                delta = delta.wrapping_add_unsigned(i.snippet.len);
+            while let Some(i) = insertions.next_if(|i| u32::from(i.bci) == bci) {
+                delta = delta.wrapping_add_unsigned(i.snippet.len.into());
             }
             if resized == Some(bci) {
                 jumps.next();
@@ -213,7 +215,7 @@ impl Layout {
                 edge.position = position;
             }
             previous = Some(edge.key);
-            position += edge.snippet.len;
+            position += u32::from(edge.snippet.len);
         }
         if previous.is_some() {
             position += jump;

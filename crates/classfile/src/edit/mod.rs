@@ -68,6 +68,8 @@ impl<'c, 'a> ClassEditor<'c, 'a> {
     pub fn with_scratch(class: &'c ClassFile<'a>, mut scratch: Scratch) -> Self {
         scratch.code.clear();
         scratch.splices.clear();
+        // Most of a class that gets edited is code; growing step by step would need it twice.
+        scratch.code.reserve_exact(class.bytes().len());
         ClassEditor { class, pool: PoolEditor::new(class.pool()), scratch }
     }
 
