@@ -4,6 +4,7 @@ mod agent;
 mod attach;
 mod collect;
 mod demo;
+mod deterministic;
 mod exit;
 mod export;
 mod generate;

@@ -15,6 +15,7 @@ use quipu_profile::Profile;
 
 use crate::agent;
 use crate::collect;
+use crate::deterministic;
 use crate::exit::Failure;
 use crate::kinds::Kinds;
 use crate::variation;
@@ -46,17 +47,6 @@ pub struct Run {
 /// HotSpot compiles no method of more than 8,000 bytes, and inserted code can take one over that.
 const SPEED_FLAG: &str = "-XX:-DontCompileHugeMethods";
 
-/// Flags without which counts would depend on what the JIT did when, and what they pin.
-const DETERMINISTIC_FLAGS: [(&str, &str); 5] = [
-    ("-XX:-OptimizeStringConcat", "string concatenation"),
-    ("-XX:-OmitStackTraceInFastThrow", "exceptions of the VM"),
-    // The archive's objects come with a state that depends on the collector.
-    ("-Xshare:off", "class data sharing"),
-    ("-XX:+UnlockExperimentalVMOptions", ""),
-    // Made from the thread's own state: other threads cannot shift them, as they can a global sequence (3).
-    ("-XX:hashCode=5", "identity hash codes"),
-];
-
 impl Run {
     /// Runs the command; the result is its exit status.
     pub fn run(self) -> anyhow::Result<u8> {
@@ -69,9 +59,11 @@ impl Run {
         agent.push(&options);
         let mut flags = vec![agent, SPEED_FLAG.into()];
         let deterministic = self.kinds.exact_options.deterministic;
-        if deterministic {
-            flags.extend(DETERMINISTIC_FLAGS.map(|(flag, _)| flag.into()));
-        }
+        let pins = match self.command.first() {
+            Some(program) if deterministic => deterministic::flags(program),
+            _ => Vec::new(),
+        };
+        flags.extend(pins.iter().map(|(flag, _)| (*flag).into()));
         let status = self.spawn(flags)?;
         let mut profile = collect::from_directory(&directory.0)?.ok_or_else(|| {
             Failure::target(format!(
@@ -81,10 +73,8 @@ impl Run {
             ))
         })?;
         profile.meta.target.command = self.command.iter().map(|c| c.to_string_lossy().into_owned()).collect();
-        if deterministic {
-            for (flag, what) in DETERMINISTIC_FLAGS.iter().filter(|(_, what)| !what.is_empty()) {
-                profile.meta.pins.insert((*what).to_owned(), (*flag).to_owned());
-            }
+        for (flag, what) in pins.iter().filter(|(_, what)| !what.is_empty()) {
+            profile.meta.pins.insert((*what).to_owned(), (*flag).to_owned());
         }
         save(&profile, &self.output)?;
         if deterministic {
