@@ -68,7 +68,7 @@ function crumbs() {
   // Far down, only both ends of the way there fit.
   const shown = chain.length > 5 ? [chain[0], -1, ...chain.slice(-3)] : chain;
   $('crumbs').replaceChildren(...shown.flatMap((box, i) => {
-    if (box < 0) return [element('span', '', '…')];
+    if (box < 0) return ['… ›'];
     const name = graph.method[box] >= 0 ? methods[graph.method[box]].short : frameName(graph.method[box], graph.extra[box]);
     if (i === shown.length - 1) return [element('span', '', name)];
     const button = element('button', '', name);

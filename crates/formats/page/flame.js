@@ -95,7 +95,7 @@ function draw() {
   pen.clearRect(0, 0, width, height);
   pen.font = `12px ${getComputedStyle(document.documentElement).fontFamily}`;
   pen.textBaseline = 'middle';
-  const scale = width / (to - from), top = frame.scrollTop;
+  const scale = width / (to - from), top = frame.scrollTop, above = graph.depth[flame.zoomed];
   const first = Math.max(0, Math.floor(top / ROW)), last = Math.min(rows - 1, Math.ceil((top + height) / ROW));
   for (let row = first; row <= last; row++) {
     const y = row * ROW - top;
@@ -110,7 +110,7 @@ function draw() {
       const method = graph.method[box], extra = graph.extra[box];
       const found = hit !== null && hit(method, extra);
       const span = Math.max(0.5, right - left - (right - left > 3 ? 1 : 0));
-      pen.globalAlpha = hit !== null && !found ? palette.dim : graph.x[box] < from && right >= width && row < graph.depth[flame.zoomed] ? 0.62 : 1;
+      pen.globalAlpha = hit !== null && !found ? palette.dim : row < above ? 0.6 : 1;
       pen.fillStyle = found ? palette.hit : fill(theme, method);
       pen.fillRect(left, y, span, ROW - 1);
       if (span > 20) {

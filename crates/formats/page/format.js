@@ -7,6 +7,7 @@ function whole(value) {
 
 function percent(part, total) {
   if (!(total > 0)) return '–';
+  if (part === 0) return '0 %';
   const share = 100 * part / total;
   if (share > 0 && share < 0.01) return '< 0.01 %';
   return share.toFixed(share >= 99.995 ? 0 : share >= 9.995 ? 1 : 2) + ' %';

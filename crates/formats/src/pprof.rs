@@ -160,6 +160,7 @@ impl Export<'_, '_> {
         }
         let mut locations: Vec<_> = std::mem::take(&mut self.locations).into_iter().collect();
         locations.sort_unstable_by_key(|&(_, id)| id);
+        let deeper = locations.iter().any(|((function, _), _)| *function == DEEPER_FUNCTION);
         for ((function_id, line), id) in locations {
             let module = profile.methods().get(function_id as usize - 1).map_or(0, |method| method.module);
             let mapping_id = modules.get(&module).copied().unwrap_or(1);
@@ -177,10 +178,11 @@ impl Export<'_, '_> {
             };
             self.fields.message(tag::FUNCTION, &function)?;
         }
-        let deeper = self.string(names::DEEPER);
-        let function =
-            Function { id: DEEPER_FUNCTION, name: deeper, system_name: deeper, ..Function::default() };
-        self.fields.message(tag::FUNCTION, &function)?;
+        if deeper {
+            let name = self.string(names::DEEPER);
+            let function = Function { id: DEEPER_FUNCTION, name, system_name: name, ..Function::default() };
+            self.fields.message(tag::FUNCTION, &function)?;
+        }
         let mut strings: Vec<(&str, i64)> =
             self.strings.iter().map(|(text, &id)| (text.as_str(), id)).collect();
         strings.sort_unstable_by_key(|(_, id)| *id);
