@@ -14,33 +14,43 @@ use crate::pins;
 use crate::session::Session;
 
 /// The runtime's classes, in the order in which they can be defined.
-const RUNTIME: &[(&CStr, &[u8])] = include!(concat!(env!("OUT_DIR"), "/runtime_classes.rs"));
+const CLASSES: &[(&CStr, &[u8])] = include!(concat!(env!("OUT_DIR"), "/runtime_classes.rs"));
 
 /// Packages of `java.base` the runtime is made of.
 const INTERNAL: [&CStr; 2] = [c"jdk.internal.misc", c"jdk.internal.vm.annotation"];
 
-/// How to tell the runtime that a thread has ended.
-struct EndThread {
+/// What the agent calls in the runtime.
+struct Runtime {
     probe: Global<kind::Class>,
-    method: MethodId,
+    /// A thread has ended.
+    end: MethodId,
+    /// The current thread does something that is not the program's.
+    aside: MethodId,
 }
 
-static END_THREAD: OnceLock<EndThread> = OnceLock::new();
+static RUNTIME: OnceLock<Runtime> = OnceLock::new();
 
 /// The thread has ended: its tree can go to the next one.
 pub fn end_thread(env: &Env<'_>, thread: Thread<'_>) {
-    let Some(end) = END_THREAD.get() else { return };
+    let Some(runtime) = RUNTIME.get() else { return };
     // SAFETY: the method takes one thread and returns nothing.
     let ended =
-        unsafe { env.call_static_void(end.probe.get(), end.method, &[sys::jvalue { l: thread.raw() }]) };
+        unsafe { env.call_static_void(runtime.probe.get(), runtime.end, &[sys::jvalue { l: thread.raw() }]) };
     // An exception here can only be a lack of memory; the tree is then not used again.
     let _ = ended;
+}
+
+/// The VM runs Java code on this thread while it rewrites classes, some of it rewritten already. That is not counted.
+fn aside(env: &Env<'_>, begin: bool) -> Result<(), Error> {
+    let Some(runtime) = RUNTIME.get() else { return Ok(()) };
+    // SAFETY: the method takes one boolean and returns nothing.
+    unsafe { env.call_static_void(runtime.probe.get(), runtime.aside, &[sys::jvalue { z: begin }]) }
 }
 
 /// Instruments the VM as the plan says.
 pub fn start(session: &'static Session, env: &mut Env<'_>, plan: Plan) -> Result<(), Error> {
     let began = Instant::now();
-    if END_THREAD.get().is_none() {
+    if RUNTIME.get().is_none() {
         describe(session);
         if session.options.deterministic {
             pins::pin(session, env);
@@ -50,7 +60,10 @@ pub fn start(session: &'static Session, env: &mut Env<'_>, plan: Plan) -> Result
     session.set_plan(Some(plan));
     session.jvmti.set_event_mode(sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true, None)?;
     let Some(plan) = session.plan() else { return Ok(()) };
-    retransform(session, env, &plan)?;
+    aside(env, true)?;
+    let rewritten = retransform(session, env, &plan);
+    aside(env, false)?;
+    rewritten?;
     session.note("start.nanos", &began.elapsed().as_nanos().to_string());
     Ok(())
 }
@@ -90,7 +103,7 @@ fn describe(session: &Session) {
 fn define_runtime(env: &Env<'_>, jvmti: Jvmti) -> Result<(), Error> {
     let mut natives_class = None;
     let mut last: Option<Class<'_>> = None;
-    for (name, bytes) in RUNTIME {
+    for (name, bytes) in CLASSES {
         let class = env.define_class(name, None, bytes)?;
         if *name == c"java/quipu/Natives" {
             natives_class = Some(class);
@@ -102,8 +115,9 @@ fn define_runtime(env: &Env<'_>, jvmti: Jvmti) -> Result<(), Error> {
     // SAFETY: the table's functions have the signatures that Natives.java declares.
     unsafe { env.register_natives(natives_class, &natives::table())? };
     // Initialises Probe, and with it Cursor, now: instrumented code must never be the first to do so.
-    let method = env.static_method(probe, c"end", c"(Ljava/lang/Thread;)V")?;
-    let _ = END_THREAD.set(EndThread { probe: env.new_global(probe)?, method });
+    let end = env.static_method(probe, c"end", c"(Ljava/lang/Thread;)V")?;
+    let aside = env.static_method(probe, c"aside", c"(Z)V")?;
+    let _ = RUNTIME.set(Runtime { probe: env.new_global(probe)?, end, aside });
     Ok(())
 }
 

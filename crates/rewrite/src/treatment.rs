@@ -84,7 +84,7 @@ impl Treatment {
             return Treatment::Leave("runs while a thread changes its identity");
         }
         if HOUSEKEEPING.contains(&(method.class().name(), name)) {
-            return Treatment::Loading;
+            return Treatment::Opaque;
         }
         if LOADING.contains(&(name, method.descriptor())) {
             return Treatment::CountLoading;

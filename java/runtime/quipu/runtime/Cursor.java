@@ -37,7 +37,8 @@ public final class Cursor {
     /** Next in the bucket of the table of live cursors, or in the pool of its group. */
     Cursor next;
 
-    private final long start;
+    /** The slot for what the thread does first. */
+    final long start;
     private final int tree;
     private long chunk;
     private long top;

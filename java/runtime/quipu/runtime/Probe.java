@@ -314,6 +314,12 @@ public final class Probe {
         return cursor;
     }
 
+    /** What the current thread, which runs no instrumented code, does meanwhile is not the program's. */
+    static void aside(boolean begin) {
+        Cursor cursor = cursor();
+        cursor.slot = begin ? cursor.hidden : cursor.start;
+    }
+
     /** The thread has ended; its tree waits for the next thread of the group. */
     static void end(Thread thread) {
         int bucket = (int) U.getLong(thread, TID) & 0xFFFF;
