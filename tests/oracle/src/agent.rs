@@ -17,7 +17,7 @@ use quipu_jvm::{Capabilities, Capability, Env, Jvm, Jvmti, MethodId, Ref, Thread
 
 use crate::recorder::{Method, Recorder};
 use crate::roles::Roles;
-use crate::stepping::{Said, Stepping, change_breakpoint, resolving_length};
+use crate::stepping::{Said, Stepping, change_breakpoint, native_resolves, resolving_length};
 
 /// The agent's state. Two locks: the hook is called on all threads, and while the recorder's thread loads classes.
 struct Oracle {
@@ -226,10 +226,12 @@ unsafe extern "system" fn method_entry(_: *mut jvmtiEnv, env: *mut JNIEnv, threa
         on_event(env, thread, method, |watch, jvmti, thread, number| {
             watch.recorder.enter(number);
             watch.stepping.forget();
-            if watch.recorder.methods[number as usize].code.is_empty() {
-                watch.stepping.resume(jvmti, thread);
-            } else {
+            let Method { class, name, code, .. } = &watch.recorder.methods[number as usize];
+            if !code.is_empty() {
                 unreported(watch, jvmti, thread, method, number, 0);
+            } else if native_resolves(class, name) {
+                watch.recorder.begin_to_resolve(None);
+                watch.stepping.pause(jvmti, thread);
             }
         });
     }
@@ -240,13 +242,13 @@ unsafe extern "system" fn method_exit(
     env: *mut JNIEnv,
     thread: jthread,
     method: jmethodID,
-    _: JBool,
+    by_exception: JBool,
     _: jvalue,
 ) {
     // SAFETY: the VM's own arguments.
     unsafe {
         on_event(env, thread, method, |watch, jvmti, thread, number| {
-            watch.recorder.exit(number);
+            watch.recorder.exit(number, by_exception != 0);
             watch.stepping.forget();
             if watch.recorder.resolves() {
                 watch.stepping.pause(jvmti, thread);
@@ -308,7 +310,7 @@ unsafe extern "system" fn exception_catch(
     unsafe {
         on_event(env, thread, method, |watch, jvmti, thread, number| {
             let bci = usize::try_from(location).unwrap_or_default();
-            watch.recorder.catches();
+            watch.recorder.throws();
             unreported(watch, jvmti, thread, method, number, bci);
         });
     }
@@ -325,8 +327,11 @@ fn unreported(watch: &mut Watch, jvmti: Jvmti, thread: Thread<'_>, method: jmeth
 fn step(watch: &mut Watch, jvmti: Jvmti, thread: Thread<'_>, method: jmethodID, number: u32, bci: usize) {
     let first = watch.recorder.step(number, bci);
     let length = resolving_length(watch.recorder.methods[number as usize].opcode(bci));
+    if let Some(length) = length {
+        watch.recorder.expect(bci + length);
+    }
     if let (true, Some(length)) = (first, length) {
-        watch.recorder.begin_to_resolve(bci + length);
+        watch.recorder.begin_to_resolve(Some(bci + length));
         change_breakpoint(jvmti, method, bci + length, true);
         watch.stepping.pause(jvmti, thread);
     }

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use quipu_classfile::opcode::{INVOKEINTERFACE, INVOKESPECIAL, INVOKESTATIC, INVOKEVIRTUAL};
+use quipu_classfile::opcode::{
+    INVOKEINTERFACE, INVOKESPECIAL, INVOKESTATIC, INVOKEVIRTUAL, IRETURN, RETURN,
+};
 
 use crate::roles::Role;
 use crate::tree::{CALLS, LOADING, Made, NodeId, Tree};
@@ -113,14 +115,19 @@ impl Recorder {
         };
         let context = match role {
             Role::Count | Role::CountLoading => own,
-            Role::Intrinsic => None,
+            Role::Intrinsic | Role::Hidden => None,
             Role::Native | Role::UntouchedIntrinsic | Role::Transparent | Role::Loading => context,
         };
         self.stack.push(Frame { method, context, own, bci: 0, steps: 0, resolving: false, breakpoint: None, next: None });
     }
 
-    /// A method is left, by an exception or not.
-    pub fn exit(&mut self, method: u32) {
+    /// A method is left.
+    pub fn exit(&mut self, method: u32, by_exception: bool) {
+        if by_exception {
+            self.throws();
+        } else {
+            self.count_unreported_return(method);
+        }
         match self.stack.pop() {
             Some(frame) if frame.method == method => {
                 let role = self.methods[method as usize].role;
@@ -163,18 +170,41 @@ impl Recorder {
     }
 
     /// The instruction that is about to be executed may have to resolve what it names; a breakpoint is behind it.
-    pub fn begin_to_resolve(&mut self, breakpoint: usize) {
+    pub fn begin_to_resolve(&mut self, breakpoint: Option<usize>) {
         if let Some(frame) = self.stack.last_mut() {
             frame.resolving = true;
-            frame.breakpoint = Some(breakpoint);
-            frame.next = Some(breakpoint);
+            frame.breakpoint = breakpoint;
         }
     }
 
-    /// A handler of the frame on top runs next.
-    pub fn catches(&mut self) {
+    /// Says which instruction of the frame on top is the next, unless the one it is at throws.
+    pub fn expect(&mut self, next: usize) {
         if let Some(frame) = self.stack.last_mut() {
-            frame.next = None;
+            frame.next = Some(next);
+        }
+    }
+
+    /// The instruction of the frame on top has thrown. If it was to resolve something, it will try again next time.
+    pub fn throws(&mut self) {
+        let Some(frame) = self.stack.last_mut() else { return };
+        frame.next = None;
+        let seen = self.methods[frame.method as usize].seen.get_mut(frame.bci);
+        if let (true, Some(seen)) = (frame.resolving, seen) {
+            *seen = false;
+        }
+    }
+
+    /// Of a recursive call that ends with the same return as its caller, the VM may report one only: it takes the other
+    /// for the place at which it was told to report steps, or breakpoints, again.
+    fn count_unreported_return(&mut self, method: u32) {
+        let Some(next) = self.stack.last().filter(|frame| frame.method == method).and_then(|frame| frame.next) else {
+            return;
+        };
+        if (IRETURN..=RETURN).contains(&self.methods[method as usize].opcode(next)) {
+            self.step(method, next);
+        } else {
+            self.doubts.missed += 1;
+            self.doubt("missed the end of", method);
         }
     }
 

@@ -20,6 +20,8 @@ pub enum Role {
     Intrinsic,
     /// A leaf that is bytecode to the interpreter, in a class that cannot be touched: what it calls is its caller's.
     UntouchedIntrinsic,
+    /// Neither it nor what it calls has a context.
+    Hidden,
     /// No context; what it calls belongs to its caller.
     Transparent,
 }
@@ -49,6 +51,7 @@ impl Roles {
                 Treatment::Count if method.is_empty_finalizer() => Role::Transparent,
                 Treatment::Count => Role::Count,
                 Treatment::CountLoading => Role::CountLoading,
+                Treatment::Opaque if !is_opaque(&method) => Role::Hidden,
                 Treatment::Opaque => Role::Intrinsic,
                 Treatment::Loading => Role::Loading,
                 Treatment::Leave(_) => Role::Transparent,

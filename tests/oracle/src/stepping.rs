@@ -7,7 +7,7 @@
 //! So steps are switched off while the VM is at work on an instruction that is executed for the first time, and on in
 //! the methods it calls meanwhile: off just before the instruction, on when a method is entered, off when it returns to
 //! the instruction, and on for good by a breakpoint on the next one, by a handler that catches what the instruction
-//! throws, or by the end of the method.
+//! throws, or by the end of the method. Native methods that may resolve something count as such an instruction.
 //!
 //! The VM does not report a step for the instruction at which steps are switched on, so that one is counted by hand.
 //! What remains hidden is the loading of the classes that handlers name, while an exception looks for its handler.
@@ -46,6 +46,15 @@ pub fn resolving_length(opcode: u8) -> Option<usize> {
         INVOKEINTERFACE | INVOKEDYNAMIC => Some(5),
         _ => None,
     }
+}
+
+/// Whether a native method may have the VM resolve something: those of reflection and method handles, and others that
+/// do the work of a Java method of (nearly) the same name.
+pub fn native_resolves(class: &str, name: &str) -> bool {
+    const REFLECTION: [&str; 3] = ["java.lang.invoke.", "java.lang.reflect.", "jdk.internal.reflect."];
+    REFLECTION.iter().any(|package| class.starts_with(package))
+        || name.ends_with(['0', '1', '2'])
+        || name == "allocateInstance"
 }
 
 impl Stepping {
