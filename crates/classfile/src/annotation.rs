@@ -52,3 +52,24 @@ pub(crate) fn skip_pairs(r: &mut Reader<'_>) -> Result<(), Error> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_annotation_300_000_deep_is_skipped() {
+        let depth = 300_000;
+        // One pair whose value is an array of one array of one array …
+        let mut data = vec![0, 1, 0, 1];
+        for _ in 0..depth {
+            data.extend([b'[', 0, 1]);
+        }
+        data.extend([b'I', 0, 7]);
+        let mut r = Reader::new(&data, 0);
+        assert_eq!(skip_pairs(&mut r), Ok(()));
+        assert!(r.is_empty());
+        let mut cut = Reader::new(data.get(..data.len() - 1).unwrap(), 0);
+        assert!(skip_pairs(&mut cut).is_err());
+    }
+}
