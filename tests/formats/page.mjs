@@ -166,7 +166,8 @@ async function largeAndDeep() {
   await tab.focus('#flame');
   const zoomed = await step(['ArrowDown', 'ArrowDown', 'ArrowDown', 'Enter']), inverted = await step(['b']);
   await shot('large-bottom-up');
-  assert.ok(loaded < 10000 && zoomed < 1500 && inverted < 5000, `load ${loaded} ms, zoom ${zoomed} ms, invert ${inverted} ms`);
+  // Far above what an idle machine takes: this is to notice what has become quadratic, not a benchmark.
+  assert.ok(loaded < 30000 && zoomed < 5000 && inverted < 15000, `load ${loaded} ms, zoom ${zoomed} ms, invert ${inverted} ms`);
   await close();
   const deep = await open('deep');
   await deep.tab.$eval('#flame', frame => { frame.scrollTop = frame.scrollHeight / 2; });

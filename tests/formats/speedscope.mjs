@@ -26,7 +26,7 @@ async function open(file) {
   const rows = () => tab.evaluate(() =>
     [...document.querySelectorAll('tr')].map(row => [...row.children].map(cell => cell.textContent)));
   let all, head;
-  for (let tries = 0; tries < 100 && !(head >= 0 && all.length > head + 3); tries++) {
+  for (let tries = 0; tries < 600 && !(head >= 0 && all.length > head + 3); tries++) {
     await tab.waitForTimeout(50);
     all = await rows();
     head = all.findIndex(cells => cells.join().includes('Symbol Name'));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use quipu_profile::Profile;
 
-use crate::oracle::{Path, Truth};
+use crate::oracle::{Kind, Path, Truth};
 use crate::{Counts, ThreadCounts};
 
 /// How a profile differs from the truth.
@@ -29,6 +29,24 @@ pub const FROM_OUTSIDE: &str = "called by native code, the VM or a method withou
 /// The interpreter has code of its own for it and reports no call.
 pub const UNREPORTED: &str = "run by the interpreter without a frame, which the truth cannot see";
 
+/// Something else was called, that overrides it and has no context; the caller cannot tell the difference.
+pub const MISTAKEN: &str = "counted for an override that has no context";
+
+/// Calls, in the context of a leaf's caller, of methods without a context that have the leaf's name and descriptor.
+fn mistakable(truth: &BTreeMap<Path, Truth>, leaf: &Path) -> u64 {
+    let Some((name, caller)) = leaf.split_last() else { return 0 };
+    let member = |name: &str| {
+        let end = name.find('(').unwrap_or(name.len());
+        name[name[..end].rfind('.').unwrap_or(0)..].to_owned()
+    };
+    let below = truth.range(caller.to_vec()..).take_while(|(path, _)| path.starts_with(caller));
+    let siblings = below.filter(|(path, truth)| path.len() == leaf.len() && truth.kind == Kind::Transparent);
+    siblings
+        .filter(|(path, _)| path.last().is_some_and(|sibling| member(sibling) == member(name)))
+        .map(|(_, truth)| truth.by_receiver)
+        .sum()
+}
+
 /// Compares one thread's tree.
 pub fn compare(truth: &BTreeMap<Path, Truth>, thread: &ThreadCounts<'_>) -> Comparison {
     let mut comparison = Comparison::default();
@@ -43,11 +61,15 @@ pub fn compare(truth: &BTreeMap<Path, Truth>, thread: &ThreadCounts<'_>) -> Comp
         let (expected, found) = (truth.get(path).copied(), profile.get(path).copied());
         let counts = found.map(|found| found.0).unwrap_or_default();
         match expected {
-            Some(expected) if expected.opaque => comparison.leaf(path, expected, counts.calls),
+            Some(expected) if expected.kind == Kind::Opaque => {
+                comparison.leaf(path, expected, counts.calls, mistakable(truth, path));
+            }
+            Some(expected) if expected.kind == Kind::Transparent && found.is_none() => {}
             // The interpreter shows no call of some intrinsics, but every call of a native method.
             None if found.is_some_and(|(_, opaque)| opaque) => {
+                let reason = if mistakable(truth, path) >= counts.calls { MISTAKEN } else { UNREPORTED };
                 let leaf = path.last().cloned().unwrap_or_default();
-                *comparison.missing_leaves.entry((leaf, UNREPORTED)).or_default() += counts.calls;
+                *comparison.missing_leaves.entry((leaf, reason)).or_default() += counts.calls;
             }
             _ => {
                 let expected = expected.unwrap_or_default().counts;
@@ -87,17 +109,20 @@ pub fn differences(a: &Profile, b: &Profile) -> Vec<String> {
 }
 
 impl Comparison {
-    fn leaf(&mut self, path: &Path, expected: Truth, calls: u64) {
+    fn leaf(&mut self, path: &Path, expected: Truth, calls: u64, mistakable: u64) {
         let Truth { counts: Counts { calls: all, .. }, direct, by_receiver, .. } = expected;
-        if calls < direct || calls > direct + by_receiver {
+        let called = direct + by_receiver;
+        if calls < direct || calls > called + mistakable {
             self.wrong_leaves.push((path.clone(), expected, calls));
             return;
         }
         self.right += 1;
         let leaf = path.last().cloned().unwrap_or_default();
-        for (reason, n) in
-            [(BY_RECEIVER, direct + by_receiver - calls), (FROM_OUTSIDE, all - direct - by_receiver)]
-        {
+        for (reason, n) in [
+            (BY_RECEIVER, called.saturating_sub(calls)),
+            (MISTAKEN, calls.saturating_sub(called)),
+            (FROM_OUTSIDE, all - called),
+        ] {
             if n > 0 {
                 *self.missing_leaves.entry((leaf.clone(), reason)).or_default() += n;
             }

@@ -98,10 +98,10 @@ impl Recorder {
     pub fn enter(&mut self, method: u32) {
         let context = self.stack.last().map_or(Some(CALLS), |frame| frame.context);
         let role = self.methods[method as usize].role;
-        if role.is_opaque()
-            && let Some(parent) = context
+        let how = self.how_called();
+        if let Some(parent) = context
+            && (role.is_opaque() || (role == Role::Transparent && how == Made::Virtually))
         {
-            let how = self.how_called();
             let leaf = self.tree.call(parent, method);
             self.tree.made(leaf, how);
         }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use crate::recorder::Method;
+use crate::roles::Role;
 
 /// Index of a node.
 pub type NodeId = u32;
@@ -73,13 +74,18 @@ impl Tree {
         self.nodes[node as usize].bytecodes += 1;
     }
 
-    /// One line for each node, parents first, fields separated by tabs: id, parent, class, method, descriptor, whether
-    /// it is a leaf by definition, calls, bytecodes, calls made directly and virtually.
+    /// One line for each node, parents first, fields separated by tabs: id, parent, class, method, descriptor, what it
+    /// is, calls, bytecodes, calls made directly and virtually. Methods without a context are there as leaves if they
+    /// were called virtually: a caller might take them for the opaque method that they override.
     pub fn write(&self, methods: &[Method], out: &mut impl Write) -> io::Result<()> {
         for (id, node) in self.nodes.iter().enumerate().skip(2) {
             let Node { parent, calls, bytecodes, direct, by_receiver, .. } = node;
             let Method { class, name, descriptor, role, .. } = &methods[node.method as usize];
-            let kind = if role.is_opaque() { "opaque" } else { "counted" };
+            let kind = match role {
+                role if role.is_opaque() => "opaque",
+                Role::Transparent => "transparent",
+                _ => "counted",
+            };
             write!(out, "node\t{id}\t{parent}\t{class}\t{name}\t{descriptor}\t{kind}\t")?;
             writeln!(out, "{calls}\t{bytecodes}\t{direct}\t{by_receiver}")?;
         }
