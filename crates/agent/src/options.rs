@@ -79,6 +79,7 @@ impl Options {
     pub fn plan(&self) -> Plan {
         Plan {
             runtime: "java/quipu",
+            relative_to: None,
             analysis: self.analysis,
             sites: self.sites,
             blocks: self.blocks,

@@ -39,7 +39,7 @@ pub fn rewrite(
     known: &dyn Known,
 ) -> Result<Rewritten, EditError> {
     let untouchable = untouchable(class.name());
-    let probes = Probes::new(plan.runtime);
+    let probes = Probes::new(plan.runtime, plan.relative_to.as_deref());
     let mut editor = ClassEditor::new(class);
     let mut out = Rewritten::default();
     for method in class.methods() {
@@ -125,11 +125,10 @@ fn count(
     let straight = one_way.is_straight_line() && !(calls.initialises && exceptions_matter);
     let length: u32 = one_way.iter().map(|block| block.instructions).sum();
     let counts = !straight || (exceptions_matter && !leaf);
-    let word = word(id);
     let mut s = Snippet::new();
 
     if leaf && calls.sites.is_empty() && straight {
-        probes.int(code.pool(), &mut s, word)?;
+        probes.word(code.pool(), &mut s, id)?;
         probes.call(code.pool(), &mut s, "leaf", "(I)J")?;
         code.insert_entry(s.op(POP2))?;
     } else if leaf {
@@ -143,7 +142,7 @@ fn count(
         };
         let locals =
             if counts { Locals { count: code.new_local(VerificationType::Int)?, ..locals } } else { locals };
-        probes.int(code.pool(), &mut s, word)?;
+        probes.word(code.pool(), &mut s, id)?;
         probes.call(code.pool(), &mut s, "leaf", "(I)J")?;
         s.lstore(locals.node);
         if counts {
@@ -169,7 +168,7 @@ fn count(
         };
         keep_cursor(&mut code, probes, &mut s, &locals)?;
         s.aload(locals.cursor);
-        probes.int(code.pool(), &mut s, word)?;
+        probes.word(code.pool(), &mut s, id)?;
         probes.call(code.pool(), &mut s, if loading { "enterLoading" } else { "enter" }, "(@I)J")?;
         s.lstore(locals.node);
         if counts {
@@ -279,7 +278,7 @@ fn insert_calls(
             Site::Opaque { bci, slot, id } => {
                 s.lload(locals.node);
                 probes.int(code.pool(), &mut s, slot)?;
-                probes.int(code.pool(), &mut s, word(id))?;
+                probes.word(code.pool(), &mut s, id)?;
                 probes.call(code.pool(), &mut s, "opaque", "(JII)V")?;
                 code.insert_before(bci, &s)?;
             }
@@ -292,7 +291,7 @@ fn insert_calls(
                 code.insert_before(bci, &s)?;
                 s.clear().lload(locals.node).lload(locals.seen);
                 probes.int(code.pool(), &mut s, slot)?;
-                probes.int(code.pool(), &mut s, word(id))?;
+                probes.word(code.pool(), &mut s, id)?;
                 probes.call(code.pool(), &mut s, "possible", "(JJII)V")?;
                 code.insert_fall_through(next, &s)?;
             }
@@ -315,11 +314,6 @@ fn publish(
     }
     probes.int(code.pool(), s, slot)?;
     probes.call(code.pool(), s, "at", if stores { "(@JJII)V" } else { "(@JI)V" })
-}
-
-/// How a method id stands in a node.
-fn word(id: u32) -> u32 {
-    id << 1 | 1
 }
 
 fn insert_exits(

@@ -33,6 +33,9 @@ use quipu_classfile::BlockAnalysis;
 pub struct Plan {
     /// Package of the runtime that inserted code calls, as an internal name.
     pub runtime: &'static str,
+    /// Internal name of a class whose static int `WORD` is added to every method word. For code rewritten before it
+    /// is known which ids are free; a constant to the JIT all the same.
+    pub relative_to: Option<String>,
     /// Where blocks end.
     pub analysis: BlockAnalysis,
     /// Whether each call site has a slot of its own.

@@ -1,5 +1,6 @@
 //! The runtime's entrances, as constant pool entries of the class that is edited.
 
+use quipu_classfile::opcode::IADD;
 use quipu_classfile::{EditError, PoolEditor, Snippet};
 
 /// Pool indices of what inserted code refers to, entered when first used.
@@ -7,12 +8,14 @@ pub struct Probes {
     probe: Vec<u8>,
     cursor: Vec<u8>,
     cursor_descriptor: String,
+    relative_to: Option<Vec<u8>>,
 }
 
 impl Probes {
-    /// Of the runtime in a package.
-    pub fn new(runtime: &str) -> Probes {
+    /// Of the runtime in a package; words are relative to a class's `WORD`, if one is given.
+    pub fn new(runtime: &str, relative_to: Option<&str>) -> Probes {
         Probes {
+            relative_to: relative_to.map(|class| class.as_bytes().to_vec()),
             probe: format!("{runtime}/Probe").into_bytes(),
             cursor: format!("{runtime}/Cursor").into_bytes(),
             cursor_descriptor: format!("L{runtime}/Cursor;"),
@@ -42,6 +45,21 @@ impl Probes {
     pub fn slot(&self, pool: &mut PoolEditor<'_, '_>, snippet: &mut Snippet) -> Result<(), EditError> {
         let index = pool.field_ref(&self.cursor, b"slot", b"J")?;
         snippet.getfield(index, b"J");
+        Ok(())
+    }
+
+    /// Appends how a method id stands in a node.
+    pub fn word(
+        &self,
+        pool: &mut PoolEditor<'_, '_>,
+        snippet: &mut Snippet,
+        id: u32,
+    ) -> Result<(), EditError> {
+        self.int(pool, snippet, id << 1 | 1)?;
+        if let Some(class) = &self.relative_to {
+            let base = pool.field_ref(class, b"WORD", b"I")?;
+            snippet.getstatic(base, b"I").op(IADD);
+        }
         Ok(())
     }
 

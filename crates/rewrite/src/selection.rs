@@ -89,6 +89,8 @@ fn glob(pattern: &[u8], text: &[u8]) -> bool {
 /// Classes in which no code may be inserted, whatever the user asks for, by prefix of the internal name.
 const UNTOUCHABLE: &[(&str, &str)] = &[
     ("java/quipu/", "the runtime itself"),
+    ("quipu/runtime/", "the runtime itself"),
+    ("quipu/jars/", "part of an instrumented jar"),
     ("java/lang/Object", "its constructor is special to the VM"),
     ("jdk/internal/misc/Unsafe", "the runtime is made of it"),
     ("sun/misc/Unsafe", "the runtime is made of it"),
