@@ -4,7 +4,7 @@
 //! no type has to be inferred. Frames are added for stubs (the frame of the target), for the catch-all handlers, and
 //! after branches that became trampolines (by simulation from the frame before).
 
-use super::layout::{EdgeKey, Rank};
+use super::layout::{EdgeKey, Layout, Rank};
 use super::simulate::Simulator;
 use super::{CatchAll, CodeEditor};
 use crate::descriptor;
@@ -128,18 +128,12 @@ pub(crate) fn write(
     }
     (scratch.frame_locals, scratch.frame_stack) = reader.into_buffers();
 
+    let captured = Captured::targets_of(layout, table, &entry, max_locals)?;
     for edge in &layout.edges {
         if edge.position == u32::MAX {
             continue;
         }
-        let mut target = FrameReader::new(table, entry.clone(), Vec::new(), max_locals)?;
-        loop {
-            match target.advance()? {
-                Some((bci, _)) if bci == edge.target => break,
-                Some(_) => {}
-                None => return Err(EditError::MissingFrame { bci: edge.target }),
-            }
-        }
+        let target = captured.get(edge.target).ok_or(EditError::MissingFrame { bci: edge.target })?;
         extended(&target.locals, &scratch.new_locals, max_locals, &mut wanted);
         let context = Context { pool, layout, start: count_at };
         writer.write(out, edge.position, &wanted, &target.stack, context)?;
@@ -161,6 +155,57 @@ pub(crate) fn write(
     scratch.entry_locals = entry;
     Ok(())
 }
+
+/// The frames stubs go to, read in one pass however many stubs there are.
+#[derive(Debug, Default)]
+pub(crate) struct Captured {
+    frames: Vec<Frame>,
+}
+
+/// A frame in absolute form.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    bci: u32,
+    pub(crate) locals: Vec<VType>,
+    stack: Vec<VType>,
+}
+
+impl Captured {
+    /// Frames at the targets of all edges with snippets.
+    pub(crate) fn targets_of(
+        layout: &Layout,
+        table: Option<&[u8]>,
+        entry: &[VType],
+        max_locals: u16,
+    ) -> Result<Self, EditError> {
+        let mut frames = Vec::new();
+        if layout.edges.is_empty() {
+            return Ok(Captured { frames });
+        }
+        let mut targets: Vec<u32> = layout.edges.iter().map(|e| e.target).collect();
+        targets.sort_unstable();
+        let mut reader = FrameReader::new(table, entry.to_vec(), Vec::new(), max_locals)?;
+        let mut held = 0;
+        while let Some((bci, _)) = reader.advance()? {
+            if targets.binary_search(&bci).is_ok() {
+                held += reader.locals.len() + reader.stack.len();
+                if held > MAX_HELD {
+                    return Err(EditError::FramesTooLarge);
+                }
+                frames.push(Frame { bci, locals: reader.locals.clone(), stack: reader.stack.clone() });
+            }
+        }
+        Ok(Captured { frames })
+    }
+
+    /// The frame at a target.
+    pub(crate) fn get(&self, bci: u32) -> Option<&Frame> {
+        self.frames.binary_search_by_key(&bci, |f| f.bci).ok().and_then(|i| self.frames.get(i))
+    }
+}
+
+/// Verification types held at a time: more than any real method has.
+const MAX_HELD: usize = 1 << 20;
 
 fn trim(locals: &[VType]) -> &[VType] {
     let used = locals.iter().rposition(|t| t.tag != TOP).map_or(0, |last| last + 1);

@@ -6,7 +6,7 @@
 //! frame satisfies. An exception thrown by that call therefore leaves the method past the catch-all.
 
 use super::CodeEditor;
-use super::frame_table::entry_locals;
+use super::frame_table::{Captured, entry_locals};
 use crate::error::EditError;
 use crate::frames::{FrameReader, UNINITIALIZED_THIS};
 use crate::scan::FALLS_IN;
@@ -84,14 +84,14 @@ pub(crate) fn regions(
     }
     push(regions, Region { start, end: layout.code_end, uninitialized });
 
+    let captured = Captured::targets_of(layout, table, &entry, code.max_locals)?;
     for (i, edge) in layout.edges.iter().enumerate() {
         if edge.position == u32::MAX {
             continue;
         }
         let next = layout.edges.iter().skip(i + 1).find(|e| e.position != u32::MAX);
         let end = next.map_or(layout.stubs_end, |e| e.position);
-        let mut target = FrameReader::new(table, entry.clone(), Vec::new(), code.max_locals)?;
-        while target.advance()?.is_some_and(|(bci, _)| bci != edge.target) {}
+        let target = captured.get(edge.target).ok_or(EditError::MissingFrame { bci: edge.target })?;
         let uninitialized = target.locals.iter().any(|t| t.tag == UNINITIALIZED_THIS);
         push(regions, Region { start: edge.position, end, uninitialized });
     }
