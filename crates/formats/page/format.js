@@ -10,7 +10,8 @@ function percent(part, total) {
   if (part === 0) return '0 %';
   const share = 100 * part / total;
   if (share > 0 && share < 0.01) return '< 0.01 %';
-  return share.toFixed(share >= 99.995 ? 0 : share >= 9.995 ? 1 : 2) + ' %';
+  if (share >= 99.995) return part < total ? '> 99.99 %' : '100 %';
+  return share.toFixed(share >= 9.995 ? 1 : 2) + ' %';
 }
 
 const scales = {
