@@ -14,7 +14,7 @@ use quipu_rewrite::{Call, Known, OpaqueCallee, Plan};
 use crate::groups::Groups;
 use crate::options::Options;
 use crate::registry::Registry;
-use crate::world::World;
+use crate::world::{self, World};
 
 /// Everything the callbacks need. Made once, never dropped: callbacks may come until the process ends.
 pub struct Session {
@@ -55,7 +55,7 @@ impl Session {
         let registry = Registry::new().ok_or("no address space for the table of methods")?;
         let java_home = jvmti.system_property(c"java.home").unwrap_or_default();
         let groups = Groups::new(options.merge);
-        let world = World::new(Path::new(&java_home));
+        let world = world::of_jdk(Path::new(&java_home));
         let session = Session {
             jvmti,
             options,

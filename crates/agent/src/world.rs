@@ -1,114 +1,15 @@
-//! What is known about classes, without loading any: which methods are opaque, and who inherits them.
-//!
-//! Classes are known from their bytes: those that pass the class-load hook, and, because a caller is often rewritten
-//! before its callee is loaded, those of the JDK's run-time image.
+//! What is known about classes: those that pass the class-load hook, and those of the JDK's run-time image.
 
-use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
-use quipu_classfile::{ClassFile, access};
-use quipu_rewrite::{Call, is_opaque};
+pub use quipu_rewrite::World;
 
 use crate::jimage::RuntimeImage;
 use crate::locks::lock;
 
-/// Super classes are followed at most so far: class files are hostile, and may name each other in a circle.
-const DEEPEST_HIERARCHY: usize = 1000;
-
-/// What is known of classes.
-pub struct World {
-    image: Mutex<Option<RuntimeImage>>,
-    classes: Mutex<HashMap<Box<[u8]>, Option<Arc<Class>>>>,
-}
-
-struct Class {
-    super_name: Option<Box<[u8]>>,
-    is_final: bool,
-    methods: HashMap<(Box<[u8]>, Box<[u8]>), Traits>,
-}
-
-#[derive(Clone, Copy)]
-struct Traits {
-    opaque: bool,
-    bound: bool,
-}
-
-/// The opaque method a call leads to, or may lead to.
-pub struct OpaqueMethod {
-    /// Internal name of the class that declares it.
-    pub class: Box<[u8]>,
-    /// Whether nothing can override it.
-    pub certain: bool,
-}
-
-impl World {
-    /// A world that knows the JDK's classes.
-    pub fn new(java_home: &Path) -> World {
-        World { image: Mutex::new(RuntimeImage::open(java_home)), classes: Mutex::default() }
-    }
-
-    /// Remembers a class that is being loaded.
-    pub fn learn(&self, class: &ClassFile<'_>) {
-        let known = Arc::new(Class::new(class));
-        lock(&self.classes).insert(class.name().into(), Some(known));
-    }
-
-    /// The opaque method that a call names. A virtual call of a method that can be overridden is not certain to run it.
-    pub fn opaque(&self, call: &Call<'_>) -> Option<OpaqueMethod> {
-        // These run their target, which has a context of its own.
-        if call.owner == b"java/lang/invoke/MethodHandle" {
-            return None;
-        }
-        // Methods of arrays are Object's.
-        let mut name: Box<[u8]> = if call.owner.first() == Some(&b'[') {
-            b"java/lang/Object"[..].into()
-        } else {
-            call.owner.into()
-        };
-        let is_array = call.owner.first() == Some(&b'[');
-        let key = (Box::from(call.name), Box::from(call.descriptor));
-        let mut owner_final = is_array;
-        for level in 0..DEEPEST_HIERARCHY {
-            let class = self.class(&name)?;
-            if level == 0 {
-                owner_final |= class.is_final;
-            }
-            if let Some(method) = class.methods.get(&key) {
-                let certain = !call.is_virtual || method.bound || owner_final;
-                return method.opaque.then_some(OpaqueMethod { class: name, certain });
-            }
-            name = class.super_name.clone()?;
-        }
-        None
-    }
-
-    fn class(&self, name: &[u8]) -> Option<Arc<Class>> {
-        if let Some(known) = lock(&self.classes).get(name) {
-            return known.clone();
-        }
-        let bytes = lock(&self.image).as_ref().and_then(|image| image.class(name));
-        let known =
-            bytes.and_then(|bytes| ClassFile::parse(&bytes).ok().map(|class| Arc::new(Class::new(&class))));
-        // A class that is not the JDK's stays unknown until it is loaded, which `learn` will tell.
-        lock(&self.classes).entry(name.into()).or_insert(known).clone()
-    }
-}
-
-impl Class {
-    fn new(class: &ClassFile<'_>) -> Class {
-        let methods = class
-            .methods()
-            .map(|method| {
-                let bound = method.access_flags() & (access::STATIC | access::PRIVATE | access::FINAL) != 0;
-                let traits = Traits { opaque: is_opaque(&method), bound };
-                ((method.name().into(), method.descriptor().into()), traits)
-            })
-            .collect();
-        Class {
-            super_name: class.super_name().map(Into::into),
-            is_final: class.access_flags() & access::FINAL != 0,
-            methods,
-        }
-    }
+/// A world that knows the JDK's classes.
+pub fn of_jdk(java_home: &Path) -> World {
+    let image = Mutex::new(RuntimeImage::open(java_home));
+    World::new(Box::new(move |name| lock(&image).as_ref().and_then(|image| image.class(name))))
 }

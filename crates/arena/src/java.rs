@@ -3,10 +3,34 @@
 use std::fmt::Write;
 
 use crate::layout::{self, chunk, header, node};
+use crate::record::tag;
 
 /// Source of `quipu.runtime.Layout`.
 pub fn source() -> String {
     let constants: &[(&str, u64, &str)] = &[
+        ("int", layout::MAGIC.into(), "MAGIC"),
+        ("int", layout::VERSION.into(), "VERSION"),
+        ("long", layout::HEADER_SIZE, "HEADER_SIZE"),
+        ("long", header::MAGIC, "HEADER_MAGIC"),
+        ("long", header::VERSION, "HEADER_VERSION"),
+        ("long", header::STATE, "HEADER_STATE"),
+        ("long", header::PID, "HEADER_PID"),
+        ("long", header::CREATED, "HEADER_CREATED"),
+        ("long", header::ENDED, "HEADER_ENDED"),
+        ("long", header::CLASSES, "HEADER_CLASSES"),
+        ("long", header::METHODS, "HEADER_METHODS"),
+        ("long", header::CLASSES_LEFT, "HEADER_CLASSES_LEFT"),
+        ("long", header::METHODS_LEFT, "HEADER_METHODS_LEFT"),
+        ("int", layout::state::RUNNING.into(), "STATE_RUNNING"),
+        ("int", layout::state::ENDED.into(), "STATE_ENDED"),
+        ("int", tag::CLASS.into(), "RECORD_CLASS"),
+        ("int", tag::METHOD.into(), "RECORD_METHOD"),
+        ("int", tag::GROUP.into(), "RECORD_GROUP"),
+        ("int", tag::TREE.into(), "RECORD_TREE"),
+        ("int", tag::INFO.into(), "RECORD_INFO"),
+        ("int", layout::MAX_METHODS.into(), "MAX_METHODS"),
+        ("long", layout::node_size(layout::MAX_SLOTS, 0), "SINK_SIZE"),
+        ("int", layout::CHUNK_LOG.into(), "CHUNK_LOG"),
         ("long", header::LIMIT, "HEADER_LIMIT"),
         ("long", header::USED, "HEADER_USED"),
         ("long", header::COMMITTED, "HEADER_COMMITTED"),

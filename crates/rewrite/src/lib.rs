@@ -19,12 +19,14 @@ mod leaf;
 mod probes;
 mod selection;
 mod treatment;
+mod world;
 
 pub use calls::Call;
 pub use classes::{UnknownClass, parse_classes};
 pub use exact::rewrite;
 pub use selection::{Selection, untouchable};
 pub use treatment::{Treatment, is_opaque};
+pub use world::{FindClass, OpaqueMethod, World};
 
 use quipu_classfile::BlockAnalysis;
 

@@ -1,0 +1,4 @@
+package quipu.runtime;
+
+/** Stands for the JDK's annotation, which works inside an agent only. */
+@interface DontInline {}

@@ -1,0 +1,96 @@
+package quipu.runtime;
+
+/** What the agent does for the runtime, without an agent. */
+final class Natives {
+    private static final Unsafe U = Unsafe.getUnsafe();
+
+    /** A chunk that readers pass over. */
+    private static final int CHUNK_PRIVATE = 3;
+    private static final String[] FACTS = {
+        "java.version", "java.vendor", "java.vm.name", "java.vm.version", "sun.java.command", "os.name", "os.arch",
+    };
+
+    private static final long SIZES = U.reserveMemory(8L * Layout.MAX_METHODS);
+    private static final long SINK;
+
+    static {
+        long base = U.base();
+        U.putLong(base + Layout.HEADER_COMMITTED, ArenaFile.commit(Layout.HEADER_SIZE));
+        U.putInt(base + Layout.HEADER_VERSION, Layout.VERSION);
+        U.putLong(base + Layout.HEADER_LIMIT, ArenaFile.limit());
+        U.putLong(base + Layout.HEADER_USED, Layout.HEADER_SIZE);
+        U.putInt(base + Layout.HEADER_PID, (int) Long.parseLong(ArenaFile.pid()));
+        U.putLong(base + Layout.HEADER_CREATED, now());
+        U.putInt(base + Layout.HEADER_STATE, Layout.STATE_RUNNING);
+        U.putInt(base + Layout.HEADER_NEXT_TREE, 1);
+        U.storeFence();
+        U.putInt(base + Layout.HEADER_MAGIC, Layout.MAGIC);
+        // In the arena, because all nodes are in one address space. Its slots are empty and lead to nobody.
+        long bytes = (Layout.CHUNK_HEADER + Layout.SINK_SIZE + Layout.CHUNK_ALIGN - 1) & -Layout.CHUNK_ALIGN;
+        SINK = Log.chunk(CHUNK_PRIVATE, bytes) + Layout.CHUNK_HEADER;
+        for (String fact : FACTS) {
+            String value = System.getProperty(fact);
+            if (value != null) {
+                Log.info(fact.equals("sun.java.command") ? "java.command" : fact, value);
+            }
+        }
+        Log.info("java.feature", Integer.toString(Options.feature()));
+        try {
+            Runtime.getRuntime().addShutdownHook(new Thread(null, new End(), "quipu"));
+        } catch (IllegalStateException alreadyEnding) {
+            // The file is the profile even so.
+        }
+    }
+
+    private Natives() {}
+
+    static long base() {
+        return U.base();
+    }
+
+    static long sizes() {
+        return SIZES;
+    }
+
+    /** One sink will do: what a thread without an identity calls counts as refused. */
+    static long sink(int owner) {
+        return SINK;
+    }
+
+    static int maxDepth() {
+        return (int) Math.min(Integer.MAX_VALUE, Math.max(1, Options.number("max-depth", Integer.MAX_VALUE)));
+    }
+
+    static boolean sites() {
+        return Boolean.parseBoolean(Options.get("sites", "false"));
+    }
+
+    static boolean commit(long end) {
+        long reached = ArenaFile.commit(end);
+        U.putLong(U.base() + Layout.HEADER_COMMITTED, reached);
+        return end <= reached;
+    }
+
+    static int group(Thread thread) {
+        return Groups.join(thread);
+    }
+
+    static void tree(int tree, int group) {
+        Log.append(Log.record(Layout.RECORD_TREE, new int[] {tree, group}));
+    }
+
+    static long now() {
+        return System.currentTimeMillis() * 1_000_000;
+    }
+
+    /** Not a lambda, whose machinery would take longer to start than the rest of this. */
+    private static final class End implements Runnable {
+        @Override
+        public void run() {
+            long base = U.base();
+            U.putLong(base + Layout.HEADER_ENDED, now());
+            U.putInt(base + Layout.HEADER_STATE, Layout.STATE_ENDED);
+            ArenaFile.end(U.getLong(base + Layout.HEADER_USED));
+        }
+    }
+}

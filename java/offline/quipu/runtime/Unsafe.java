@@ -1,0 +1,73 @@
+package quipu.runtime;
+
+/**
+ * Memory, as the probes use it. It has the name and the methods of the class that they use inside an agent, so that
+ * {@link Probe} and {@link Cursor} are compiled from the same sources for both.
+ *
+ * <p>Addresses are those of the implementation: real ones, or offsets in the mapped arena.
+ */
+abstract class Unsafe {
+    /** From here on {@code sun.misc.Unsafe} prints a warning when it is used, and will be gone some day. */
+    private static final int FIRST_WITHOUT_SUN = 24;
+
+    private static final Unsafe MEMORY = choose();
+
+    static Unsafe getUnsafe() {
+        return MEMORY;
+    }
+
+    /** By name: the JIT then sees one implementation only, and an old JVM is not shown the new one. */
+    private static Unsafe choose() {
+        String name = Options.feature() < FIRST_WITHOUT_SUN ? "SunMemory" : "ForeignMemory";
+        try {
+            return (Unsafe) Class.forName("quipu.runtime." + name).getDeclaredConstructor().newInstance();
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** Address of the arena. */
+    abstract long base();
+
+    abstract int getInt(long address);
+
+    abstract void putInt(long address, int value);
+
+    abstract long getLong(long address);
+
+    abstract void putLong(long address, long value);
+
+    abstract char getChar(long address);
+
+    abstract void putChar(long address, char value);
+
+    /** The id of a thread; applications can override {@code getId()}. */
+    abstract long getLong(Thread thread, long offset);
+
+    abstract long objectFieldOffset(Class<?> thread, String field);
+
+    /** Memory beside the arena. */
+    abstract long allocateMemory(long bytes);
+
+    /** Room for memory of which {@link #require} makes a part usable. */
+    abstract long reserveMemory(long bytes);
+
+    abstract void freeMemory(long address);
+
+    abstract void setMemory(long address, long bytes, byte value);
+
+    /** Makes more bytes of reserved memory usable; they are zero. */
+    abstract void require(long address, long before, long bytes);
+
+    abstract void copy(byte[] from, long address);
+
+    abstract boolean compareAndSetInt(Object none, long address, int expected, int value);
+
+    abstract void putIntVolatile(Object none, long address, int value);
+
+    abstract int getAndAddInt(Object none, long address, int value);
+
+    abstract long getAndAddLong(Object none, long address, long value);
+
+    abstract void storeFence();
+}
