@@ -12,9 +12,20 @@ use std::process::Command;
 /// In the order in which they must be defined: each needs only those before it.
 const CLASSES: [&str; 4] = ["Layout", "Natives", "Cursor", "Probe"];
 
+/// The same for what is defined only if the user has an agent of his own: the API first.
+const AGENT_API: [&str; 3] = ["MethodId", "Context", "ExactProfiler"];
+const AGENT_CLASSES: [&str; 6] =
+    ["Chunks", "Methods", "Tree", "NodeContext", "DerivedContext", "Activation"];
+
 fn main() -> Result<(), Box<dyn Error>> {
-    let sources = PathBuf::from("../../java/runtime/quipu/runtime");
-    println!("cargo::rerun-if-changed={}", sources.display());
+    let sources = [
+        PathBuf::from("../../java/runtime/quipu/runtime"),
+        PathBuf::from("../../java/agents/quipu/runtime"),
+        PathBuf::from("../../java/api/quipu"),
+    ];
+    for folder in &sources {
+        println!("cargo::rerun-if-changed={}", folder.display());
+    }
     println!("cargo::rerun-if-env-changed=JAVA_HOME");
     let out = PathBuf::from(std::env::var("OUT_DIR")?);
     let (src, classes) = (out.join("java"), out.join("classes"));
@@ -25,8 +36,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         fs::create_dir_all(dir)?;
     }
     let mut files = vec![write_source(&src, "Layout.java", &quipu_arena::java::source())?];
-    for entry in fs::read_dir(&sources)? {
-        let path = entry?.path();
+    let mut found = Vec::new();
+    for folder in &sources {
+        for entry in fs::read_dir(folder)? {
+            found.push(entry?.path());
+        }
+    }
+    for path in found {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         files.push(write_source(&src, &name, &fs::read_to_string(&path)?)?);
     }
@@ -53,15 +69,26 @@ fn main() -> Result<(), Box<dyn Error>> {
     if !output.status.success() {
         return Err(format!("javac failed:\n{}", String::from_utf8_lossy(&output.stderr)).into());
     }
-    let list: String = CLASSES
+    let runtime = |names: &[&str]| names.iter().map(|name| format!("java/quipu/{name}")).collect::<Vec<_>>();
+    let api = AGENT_API.map(|name| format!("quipu/{name}"));
+    fs::write(out.join("runtime_classes.rs"), list(&classes, &runtime(&CLASSES)))?;
+    fs::write(
+        out.join("agent_classes.rs"),
+        list(&classes, &[api.to_vec(), runtime(&AGENT_CLASSES)].concat()),
+    )?;
+    Ok(())
+}
+
+/// Rust source of a slice with the names and bytes of classes.
+fn list(classes: &Path, names: &[String]) -> String {
+    let rows: String = names
         .iter()
         .map(|name| {
-            let file = classes.join("java/quipu").join(format!("{name}.class"));
-            format!("    (c\"java/quipu/{name}\", include_bytes!({:?})),\n", file.display().to_string())
+            let file = classes.join(format!("{name}.class"));
+            format!("    (c\"{name}\", include_bytes!({:?})),\n", file.display().to_string())
         })
         .collect();
-    fs::write(out.join("runtime_classes.rs"), format!("&[\n{list}]\n"))?;
-    Ok(())
+    format!("&[\n{rows}]\n")
 }
 
 fn write_source(dir: &Path, name: &str, text: &str) -> std::io::Result<PathBuf> {

@@ -76,7 +76,7 @@ unsafe fn attached(vm: *mut JavaVM, options: *const c_char) -> Result<(), String
         (Some(session), false) => session,
         (None, false) => prepare(vm, Options::clone(&options))?,
     };
-    vm.with_env(|env| start::start(session, env, options.plan())).and_then(|r| r).map_err(|e| e.to_string())
+    vm.with_env(|env| start::start(session, env, &options)).and_then(|r| r).map_err(|e| e.to_string())
 }
 
 /// # Safety
@@ -127,7 +127,7 @@ unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread
     guarded((), || {
         // SAFETY: the VM passes this thread's environment.
         let (Some(session), Some(mut env)) = (Session::get(), unsafe { Env::from_raw(env) }) else { return };
-        if let Err(error) = start::start(session, &mut env, session.options.plan()) {
+        if let Err(error) = start::start(session, &mut env, &session.options) {
             complain(&error.to_string());
         }
     });

@@ -27,7 +27,11 @@ pub fn transform(session: &Session, loader: Option<Object<'_>>, bytes: &[u8]) ->
     if !plan.touches(class.name()) {
         return None;
     }
-    let changed = transform_parsed(session, &plan, session.loader(loader), &class);
+    let loader = session.loader(loader);
+    if loader == Session::AGENT_LOADER {
+        return None;
+    }
+    let changed = transform_parsed(session, &plan, loader, &class);
     session.spent(began.elapsed().as_nanos());
     changed
 }

@@ -2,9 +2,10 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use quipu_classfile::BlockAnalysis;
-use quipu_rewrite::{Plan, Selection, parse_classes};
+use quipu_rewrite::{Plan, Selection, Weights, parse_classes};
 
 /// The agent's options.
 #[derive(Debug, Clone)]
@@ -27,8 +28,21 @@ pub struct Options {
     pub merge: MergeThreads,
     /// Whether the JDK's sources of variation are pinned.
     pub deterministic: bool,
+    /// The user's own agent.
+    pub agent: Option<JavaAgent>,
+    /// What instructions count, and the file that says so.
+    pub weights: Option<(String, Arc<Weights>)>,
     /// Take the instrumentation out again.
     pub stop: bool,
+}
+
+/// An agent in Java.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JavaAgent {
+    /// The jar it is in.
+    pub jar: String,
+    /// Its class, with dots.
+    pub class: String,
 }
 
 /// Which threads use one tree after the other.
@@ -65,6 +79,8 @@ impl Options {
             selection: Selection::default(),
             merge: MergeThreads::Name,
             deterministic: false,
+            agent: None,
+            weights: None,
             stop: false,
         };
         for pair in text.split(',').filter(|pair| !pair.is_empty()) {
@@ -84,6 +100,8 @@ impl Options {
             sites: self.sites,
             blocks: self.blocks,
             selection: self.selection.clone(),
+            activation: false,
+            weights: self.weights.as_ref().map(|(_, weights)| Arc::clone(weights)),
         }
     }
 
@@ -100,6 +118,17 @@ impl Options {
             "include" => self.selection.include(value),
             "exclude" => self.selection.exclude(value),
             "deterministic" => self.deterministic = true,
+            "agent" => {
+                let (jar, class) = value.rsplit_once('=').ok_or_else(|| bad(key, value, "JAR=CLASS"))?;
+                self.agent = Some(JavaAgent { jar: jar.to_owned(), class: class.to_owned() });
+            }
+            "weights" => {
+                let text = std::fs::read_to_string(value)
+                    .map_err(|e| BadOption(format!("cannot read the weights in {value}: {e}")))?;
+                let weights =
+                    Weights::parse(&text).map_err(|e| BadOption(format!("the weights in {value}: {e}")))?;
+                self.weights = Some((value.to_owned(), Arc::new(weights)));
+            }
             "merge-threads" => {
                 self.merge = match value {
                     "name" => MergeThreads::Name,
@@ -155,6 +184,8 @@ mod tests {
 
     #[test]
     fn options_are_read() {
+        let o = Options::parse("agent=/a=b.jar=com.acme.Mine").unwrap();
+        assert_eq!(o.agent, Some(JavaAgent { jar: "/a=b.jar".to_owned(), class: "com.acme.Mine".to_owned() }));
         let o =
             Options::parse("exact,dir=/a%2Cb,limit=77,bba=precise,max-depth=9,merge-threads=all").unwrap();
         assert_eq!(o.directory.as_deref(), Some("/a,b".as_ref()));

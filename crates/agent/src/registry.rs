@@ -69,7 +69,7 @@ impl Registry {
         if sizes == libc::MAP_FAILED {
             return None;
         }
-        let state = State { next_method: layout::FIRST_METHOD, next_class: 1, ..State::default() };
+        let state = State { next_method: layout::ROOT_METHOD + 1, next_class: 1, ..State::default() };
         Some(Registry { state: Mutex::new(state), sizes: sizes.cast() })
     }
 

@@ -38,6 +38,9 @@ pub struct Session {
 static SESSION: OnceLock<Session> = OnceLock::new();
 
 impl Session {
+    /// What [`Session::loader`] says of the loader of the user's own agent.
+    pub const AGENT_LOADER: u32 = u32::MAX;
+
     /// The session, once there is one.
     pub fn get() -> Option<&'static Session> {
         SESSION.get()

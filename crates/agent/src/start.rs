@@ -9,7 +9,9 @@ use quipu_jvm::{Class, Env, Error, Global, Jvmti, MethodId, Module, Thread, jdk_
 
 use quipu_rewrite::Plan;
 
+use crate::agents;
 use crate::natives;
+use crate::options::Options;
 use crate::pins;
 use crate::session::Session;
 
@@ -47,8 +49,8 @@ fn aside(env: &Env<'_>, begin: bool) -> Result<(), Error> {
     unsafe { env.call_static_void(runtime.probe.get(), runtime.aside, &[sys::jvalue { z: begin }]) }
 }
 
-/// Instruments the VM as the plan says.
-pub fn start(session: &'static Session, env: &mut Env<'_>, plan: Plan) -> Result<(), Error> {
+/// Instruments the VM as the options say.
+pub fn start(session: &'static Session, env: &mut Env<'_>, options: &Options) -> Result<(), Error> {
     let began = Instant::now();
     if RUNTIME.get().is_none() {
         describe(session);
@@ -56,6 +58,16 @@ pub fn start(session: &'static Session, env: &mut Env<'_>, plan: Plan) -> Result
             pins::pin(session, env);
         }
         define_runtime(env, session.jvmti)?;
+    }
+    let mut plan = options.plan();
+    if let Some(agent) = &options.agent {
+        match agents::install(session, env, agent) {
+            Ok(()) => plan.activation = true,
+            Err(error) => eprintln!("quipu: profiling without the agent {}: {error}", agent.class),
+        }
+    }
+    if let Some((file, _)) = &options.weights {
+        session.note("option.weights", file);
     }
     session.set_plan(Some(plan));
     session.jvmti.set_event_mode(sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true, None)?;
@@ -74,6 +86,7 @@ pub fn stop(session: &'static Session, env: &mut Env<'_>) -> Result<(), Error> {
     let Some(plan) = session.plan() else { return Ok(()) };
     session.set_plan(None);
     let restored = retransform(session, env, &plan);
+    agents::remove(env)?;
     session.jvmti.set_event_mode(sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, false, None)?;
     // The collector holds the file open; nobody needs its name any more.
     let _ = std::fs::remove_file(session.arena.path());

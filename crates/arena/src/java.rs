@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use crate::layout::{self, chunk, header, node};
-use crate::record::tag;
+use crate::layout::{self, chunk, header, node, slot};
+use crate::record::{self, tag};
 
 /// Source of `quipu.runtime.Layout`.
 pub fn source() -> String {
@@ -53,10 +53,16 @@ pub fn source() -> String {
         ("long", node::SITE, "NODE_SITE"),
         ("long", node::DEPTH, "NODE_DEPTH"),
         ("int", node::SLOTS, "NODE_SLOTS"),
-        ("int", node::SLOT, "NODE_SLOT"),
+        ("long", slot::METHOD, "SLOT_METHOD"),
+        ("long", slot::NODE, "SLOT_NODE"),
+        ("long", slot::CALLS, "SLOT_CALLS"),
+        ("int", slot::SIZE, "SLOT_SIZE"),
         ("int", layout::method_word(layout::ROOT_METHOD).into(), "ROOT_WORD"),
         ("long", layout::node_size(1, 0), "ROOT_SIZE"),
         ("int", layout::MAX_SLOTS.into(), "MAX_SLOTS"),
+        ("long", record::RECORD_HEADER, "RECORD_HEADER"),
+        ("int", record::flag::OPAQUE.into(), "METHOD_OPAQUE"),
+        ("int", record::flag::STRAIGHT.into(), "METHOD_STRAIGHT"),
     ];
     let mut out = String::from(
         "package quipu.runtime;\n\n/** Where everything is in the arena. Generated from crates/arena/src/layout.rs. */\nfinal class Layout {\n",

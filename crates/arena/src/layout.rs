@@ -6,16 +6,18 @@
 //! ```
 //!
 //! A chunk is a run of tree nodes ([`CHUNK_NODES`]) or of log records ([`CHUNK_LOG`]). A node is
-//! named by its *id*, its file offset divided by [`ID_UNIT`]; nodes are 8-byte aligned, so ids of
-//! nodes are even. A node's slots hold the ids of its children. The slot of a child that has not been
-//! met yet holds the id of its *owner* plus one: odd, so it points at the owner's parent field,
-//! whose (even) value can never be equal to a method word (odd). The probe therefore needs a single
-//! comparison to know that it has found the right child, and a miss still leads to the owner.
+//! named by its *id*, its file offset divided by [`ID_UNIT`].
+//!
+//! A node has a *slot* for each place its method calls others from ([`slot`]). A slot caches the child that was
+//! called there last, with the method word that the callee compares with its own, and counts its calls: so a call
+//! touches the caller's memory, which is warm, and the callee's only if there is something to count in it. The calls
+//! of a node are those in its own header plus those in the slots that hold it. A slot in which nothing was called yet
+//! has no method word and the id of its owner.
 
 /// First word of an arena.
 pub const MAGIC: u32 = u32::from_le_bytes(*b"QUIP");
 /// Format version; a reader refuses any other.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Size of the header and alignment of the first chunk.
 pub const HEADER_SIZE: u64 = 4096;
@@ -98,7 +100,7 @@ pub mod node {
     pub const METHOD: u64 = 0;
     /// `u32`: id of the parent; 0 for the root of a tree.
     pub const PARENT: u64 = 4;
-    /// `u64`: how often the context was entered.
+    /// `u64`: calls that were counted in slots which hold another child now.
     pub const CALLS: u64 = 8;
     /// `u64`: what was executed in it, beyond what follows from the calls (see `docs/exact.md`).
     pub const BYTECODES: u64 = 16;
@@ -108,21 +110,28 @@ pub mod node {
     pub const SITE: u64 = 26;
     /// `u32`: distance from the root.
     pub const DEPTH: u64 = 28;
-    /// `u32` each: the slots.
+    /// The slots.
     pub const SLOTS: u64 = 32;
-    /// Size of one slot.
-    pub const SLOT: u64 = 4;
+}
+
+/// Fields of a slot.
+pub mod slot {
+    /// `u32`: method word of the child, 0 in an empty slot.
+    pub const METHOD: u64 = 0;
+    /// `u32`: id of the child, of the owner in an empty slot.
+    pub const NODE: u64 = 4;
+    /// `u64`: calls of the child from here.
+    pub const CALLS: u64 = 8;
+    /// Size of a slot.
+    pub const SIZE: u64 = 16;
 }
 
 /// Method id of the root of every tree.
 pub const ROOT_METHOD: u32 = 0;
-/// The first id of a method. Sinks' slots point at the header's version and limit, whose halves must not look like the
-/// word of a method.
-pub const FIRST_METHOD: u32 = 8;
 /// Method ids are below this: the table of node sizes is reserved for so many.
 pub const MAX_METHODS: u32 = 1 << 22;
 /// The most slots a node can have (its size must fit [`node::STRIDE`]).
-pub const MAX_SLOTS: u32 = 60_000;
+pub const MAX_SLOTS: u32 = 30_000;
 
 /// How a method id stands in [`node::METHOD`].
 pub const fn method_word(method: u32) -> u32 {
@@ -131,18 +140,17 @@ pub const fn method_word(method: u32) -> u32 {
 
 /// Size in bytes of a node with this many slots and block counters.
 pub const fn node_size(slots: u32, blocks: u32) -> u64 {
-    (node::SLOTS + node::SLOT * slots as u64).next_multiple_of(8) + 8 * blocks as u64
+    node::SLOTS + slot::SIZE * slots as u64 + 8 * blocks as u64
 }
 
 // The probes rely on these.
 const _: () = {
-    assert!(node::PARENT == node::METHOD + ID_UNIT, "an odd id must point at the parent field");
-    assert!(node::SLOTS.is_multiple_of(8) && node::SLOT == ID_UNIT);
+    assert!(method_word(ROOT_METHOD) != 0, "an empty slot must not look like any method's");
+    assert!(node::SLOTS.is_multiple_of(8) && slot::SIZE.is_multiple_of(8) && slot::CALLS.is_multiple_of(8));
     assert!(
         chunk::HEADER.is_multiple_of(8)
             && CHUNK_ALIGN.is_multiple_of(8)
             && HEADER_SIZE.is_multiple_of(CHUNK_ALIGN)
     );
-    assert!(VERSION < method_word(FIRST_METHOD) && MAX_LIMIT >> 32 < method_word(FIRST_METHOD) as u64);
     assert!(node_size(MAX_SLOTS, 0) / 8 <= u16::MAX as u64);
 };

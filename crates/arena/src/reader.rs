@@ -6,7 +6,7 @@
 use std::fmt;
 
 use crate::bytes::Bytes;
-use crate::layout::{self, chunk, header, node};
+use crate::layout::{self, chunk, header, node, slot};
 use crate::record::{RECORD_HEADER, Record};
 
 /// Why bytes are not an arena.
@@ -45,6 +45,8 @@ pub struct Damage {
     pub records: u64,
     /// Nodes without a parent, or cut off.
     pub nodes: u64,
+    /// Slots that count calls of no node.
+    pub slots: u64,
 }
 
 /// The numbers of the header.
@@ -93,6 +95,8 @@ pub struct Node {
     pub calls: u64,
     /// Bytecodes, as stored.
     pub bytecodes: u64,
+    /// Where its slots are.
+    slots: (u64, u64),
     /// File offset and number of the block counters behind the slots.
     pub blocks: (u64, u32),
 }
@@ -138,6 +142,7 @@ impl<'a> Contents<'a> {
         for (at, end, tree) in node_chunks {
             contents.read_nodes(at + chunk::HEADER, end, tree, &mut index, &method_blocks);
         }
+        contents.add_calls_in_slots(&index);
         Ok(contents)
     }
 
@@ -192,6 +197,29 @@ impl<'a> Contents<'a> {
         }
     }
 
+    /// Adds what slots have counted to the children they hold.
+    fn add_calls_in_slots(&mut self, index: &NodeIndex) {
+        for owner in 0..self.nodes.len() {
+            let Some(&Node { slots: (mut at, end), tree, .. }) = self.nodes.get(owner) else { break };
+            while at + slot::SIZE <= end {
+                let word = self.bytes.u32(at + slot::METHOD).unwrap_or(0);
+                let id = self.bytes.u32(at + slot::NODE).unwrap_or(0);
+                let calls = self.bytes.u64(at + slot::CALLS).unwrap_or(0);
+                at += slot::SIZE;
+                if word == 0 || calls == 0 {
+                    continue;
+                }
+                let child = index.get(u64::from(id) * layout::ID_UNIT);
+                match child.and_then(|i| self.nodes.get_mut(i as usize)) {
+                    Some(child) if layout::method_word(child.method) == word && child.tree == tree => {
+                        child.calls = child.calls.saturating_add(calls);
+                    }
+                    _ => self.damage.slots += 1,
+                }
+            }
+        }
+    }
+
     fn read_node(
         &self,
         at: u64,
@@ -221,6 +249,7 @@ impl<'a> Contents<'a> {
             site: self.bytes.u16(at + node::SITE)?,
             calls: self.bytes.u64(at + node::CALLS)?,
             bytecodes: self.bytes.u64(at + node::BYTECODES)?,
+            slots: (at + node::SLOTS, at + stride - 8 * n),
             blocks: (at + stride - 8 * n, n as u32),
         })
     }
@@ -343,15 +372,15 @@ mod tests {
             put(&mut bytes, at + chunk::USED, &used.to_ne_bytes());
         };
         chunk_at(layout::HEADER_SIZE, layout::CHUNK_LOG, log_size, chunk::HEADER + log.len() as u64);
-        chunk_at(nodes_at, layout::CHUNK_NODES, 256, chunk::HEADER + 40 * 3);
+        chunk_at(nodes_at, layout::CHUNK_NODES, 256, chunk::HEADER + 48 * 3);
         put(&mut bytes, layout::HEADER_SIZE + chunk::HEADER, &log);
         let mut parent = 0u32;
         for i in 0..3u32 {
-            let at = nodes_at + chunk::HEADER + 40 * u64::from(i);
+            let at = nodes_at + chunk::HEADER + 48 * u64::from(i);
             put(&mut bytes, at + node::METHOD, &layout::method_word(i).to_ne_bytes());
             put(&mut bytes, at + node::PARENT, &parent.to_ne_bytes());
             put(&mut bytes, at + node::CALLS, &u64::from(i * 10).to_ne_bytes());
-            put(&mut bytes, at + node::STRIDE, &5u16.to_ne_bytes());
+            put(&mut bytes, at + node::STRIDE, &6u16.to_ne_bytes());
             parent = (at / layout::ID_UNIT) as u32;
         }
         bytes
@@ -368,6 +397,23 @@ mod tests {
     }
 
     #[test]
+    fn calls_in_slots_belong_to_the_child() {
+        let mut bytes = sample();
+        let nodes_at = bytes.len() as u64 - 256 + chunk::HEADER;
+        let slot_at = nodes_at + 48 + node::SLOTS;
+        let child = ((nodes_at + 96) / layout::ID_UNIT) as u32;
+        put(&mut bytes, slot_at + slot::METHOD, &layout::method_word(2).to_ne_bytes());
+        put(&mut bytes, slot_at + slot::NODE, &child.to_ne_bytes());
+        put(&mut bytes, slot_at + slot::CALLS, &7u64.to_ne_bytes());
+        let contents = Contents::read(&bytes).unwrap();
+        assert_eq!(contents.nodes[2].calls, 27);
+        // A slot with another method's word than the node it points to is not believed.
+        put(&mut bytes, slot_at + slot::METHOD, &layout::method_word(9).to_ne_bytes());
+        let contents = Contents::read(&bytes).unwrap();
+        assert_eq!((contents.nodes[2].calls, contents.damage.slots), (20, 1));
+    }
+
+    #[test]
     fn other_files_are_refused_by_name() {
         assert_eq!(Contents::read(b"").err(), Some(NotAnArena::Truncated));
         assert_eq!(Contents::read(b"ELF and more").err(), Some(NotAnArena::Magic));
@@ -379,7 +425,7 @@ mod tests {
     #[test]
     fn an_orphan_is_counted_not_attached() {
         let mut bytes = sample();
-        let at = bytes.len() as u64 - 256 + chunk::HEADER + 80;
+        let at = bytes.len() as u64 - 256 + chunk::HEADER + 96;
         put(&mut bytes, at + node::PARENT, &12u32.to_ne_bytes());
         let contents = Contents::read(&bytes).unwrap();
         assert_eq!((contents.nodes.len(), contents.damage.nodes), (2, 1));

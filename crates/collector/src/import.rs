@@ -78,7 +78,7 @@ pub fn profile_since(bytes: &[u8], baseline: Option<&Baseline>) -> Result<Profil
         ("contexts.refused", contents.header.refused),
         ("arena.damaged.chunks", damage.chunks),
         ("arena.damaged.records", damage.records),
-        ("arena.damaged.nodes", damage.nodes + unnamed),
+        ("arena.damaged.nodes", damage.nodes + damage.slots + unnamed),
         ("classes.left", contents.header.classes_left),
         ("methods.left", contents.header.methods_left),
     ] {

@@ -21,6 +21,7 @@ use quipu_classfile::{
     VerificationType,
 };
 
+use crate::activation::{self, Guard, Kept};
 use crate::calls::{Calls, Site};
 use crate::leaf::{is_leaf, safe_prefix};
 use crate::probes::Probes;
@@ -29,7 +30,7 @@ use crate::treatment::Treatment;
 use crate::{Known, Left, Plan, Rewritten, Shape};
 
 /// Slots a node can have at most; the arena's limit.
-const MOST_SLOTS: u32 = 60_000;
+const MOST_SLOTS: u32 = 30_000;
 
 /// Rewrites a class. Its methods get the ids from `first` on, in their order.
 pub fn rewrite(
@@ -57,8 +58,8 @@ pub fn rewrite(
         let edited = match treatment {
             Treatment::Count => count(&mut editor, &probes, method, id, plan, known, false).map(Some),
             Treatment::CountLoading => count(&mut editor, &probes, method, id, plan, known, true).map(Some),
-            Treatment::Opaque => aside(&mut editor, &probes, method, "hide").map(|()| None),
-            Treatment::Loading => aside(&mut editor, &probes, method, "load").map(|()| None),
+            Treatment::Opaque => aside(&mut editor, &probes, method, plan, "hide").map(|()| None),
+            Treatment::Loading => aside(&mut editor, &probes, method, plan, "load").map(|()| None),
             Treatment::Leave(_) => Ok(None),
         };
         match edited {
@@ -109,7 +110,9 @@ fn count(
     let body = *code.code();
     let blocks = code.blocks(plan.analysis);
     let one_way = code.blocks(BlockAnalysis::Default);
-    let leaf = !loading && !plan.blocks && is_leaf(&method, &body);
+    // An agent's turn may come in a loop, and the agent must be shown what was counted.
+    let agent_in_loop = plan.activation && one_way.has_loops();
+    let leaf = !loading && !plan.blocks && !agent_in_loop && is_leaf(&method, &body);
     // What lies in the first block, and not in a loop, is executed once by every call.
     let prefix = match one_way.iter().next() {
         Some(block) if !block.is_loop_header => safe_prefix(&method, &body).min(block.end),
@@ -123,14 +126,21 @@ fn count(
     // No handler can cover a constructor's call of super(): what follows it must not be taken for granted.
     let exceptions_matter = plan.analysis != BlockAnalysis::Default;
     let straight = one_way.is_straight_line() && !(calls.initialises && exceptions_matter);
-    let length: u32 = one_way.iter().map(|block| block.instructions).sum();
+    let length: u32 = one_way.iter().map(|block| plan.cost(block, &body)).sum();
     let counts = !straight || (exceptions_matter && !leaf);
+    let updates = if plan.activation {
+        activation::updates(&one_way, &body, class.pool(), |block| plan.cost(block, &body))
+    } else {
+        Vec::new()
+    };
+    let delicate = plan.activation && activation::is_delicate(class.name(), method.name());
     let mut s = Snippet::new();
 
     if leaf && calls.sites.is_empty() && straight {
         probes.word(code.pool(), &mut s, id)?;
         probes.call(code.pool(), &mut s, "leaf", "(I)J")?;
         code.insert_entry(s.op(POP2))?;
+        activation::insert(&mut code, probes, &updates, Kept::Nothing, false)?;
     } else if leaf {
         let locals = Locals {
             cursor: 0,
@@ -149,7 +159,8 @@ fn count(
             s.int16(0).istore(locals.count);
         }
         code.insert_entry(&s)?;
-        insert_counting(&mut code, probes, &blocks, &locals, counts, None)?;
+        insert_counting(&mut code, probes, plan, &blocks, &locals, counts, 0)?;
+        activation::insert(&mut code, probes, &updates, Kept::Nothing, false)?;
         insert_calls(&mut code, probes, &calls, &locals, false)?;
         if counts {
             s.clear().lload(locals.node).iload(locals.count);
@@ -185,16 +196,29 @@ fn count(
             locals.seen = code.new_local(VerificationType::Long)?;
             s.long16(0).lstore(locals.seen);
         }
+        let guard = match (plan.activation, loading) {
+            (true, true) => Some(Guard::pause(&mut code)?),
+            (true, false) if delicate => Some(Guard::hold(&mut code)?),
+            _ => None,
+        };
+        if let Some(guard) = guard {
+            guard.enter(&mut code, probes, &mut s, locals.cursor)?;
+        }
         code.insert_entry(&s)?;
-        insert_counting(&mut code, probes, &blocks, &locals, counts, plan.blocks.then_some(calls.slots))?;
+        insert_counting(&mut code, probes, plan, &blocks, &locals, counts, calls.slots)?;
+        let Locals { cursor, node, base, count, .. } = locals;
+        let kept =
+            if base == 0 { Kept::Node { cursor, node } } else { Kept::Count { cursor, node, base, count } };
+        activation::insert(&mut code, probes, &updates, kept, !delicate)?;
         insert_calls(&mut code, probes, &calls, &locals, counts && !straight)?;
-        insert_exits(&mut code, probes, &locals, counts, straight.then_some(length), loading)?;
+        insert_exits(&mut code, probes, &locals, counts, straight.then_some(length), loading, guard)?;
     }
     code.finish()?;
     Ok(Shape {
         id,
         index: method.index(),
-        slots: calls.slots,
+        // Slot 0 is for calls the VM makes, of which leaves have none.
+        slots: if leaf && calls.sites.is_empty() { 0 } else { calls.slots },
         straight: straight.then_some(length),
         sites: calls.bcis,
         blocks: if plan.blocks {
@@ -226,11 +250,13 @@ fn keep_cursor(
 fn insert_counting(
     code: &mut CodeEditor<'_, '_, '_>,
     probes: &Probes,
+    plan: &Plan,
     blocks: &Blocks,
     locals: &Locals,
     counts: bool,
-    block_counters: Option<u32>,
+    slots: u32,
 ) -> Result<(), EditError> {
+    let body = *code.code();
     let mut s = Snippet::new();
     for (i, block) in blocks.iter().enumerate() {
         s.clear();
@@ -247,9 +273,9 @@ fn insert_counting(
             s.istore(locals.count);
         }
         if counts {
-            s.iinc(locals.count, block.instructions as i32);
+            s.iinc(locals.count, plan.cost(block, &body).cast_signed());
         }
-        if let Some(slots) = block_counters {
+        if plan.blocks {
             s.lload(locals.node);
             probes.int(code.pool(), &mut s, slots)?;
             probes.int(code.pool(), &mut s, i as u32)?;
@@ -323,8 +349,12 @@ fn insert_exits(
     counts: bool,
     straight: Option<u32>,
     loading: bool,
+    guard: Option<Guard>,
 ) -> Result<(), EditError> {
     let mut s = Snippet::new();
+    if let Some(guard) = guard {
+        guard.leave(code, probes, &mut s, locals.cursor)?;
+    }
     if loading {
         s.aload(locals.cursor);
         probes.call(code.pool(), &mut s, "loaded", "(@)V")?;
@@ -359,6 +389,7 @@ fn aside(
     editor: &mut ClassEditor<'_, '_>,
     probes: &Probes,
     method: Method<'_, '_>,
+    plan: &Plan,
     probe: &str,
 ) -> Result<(), EditError> {
     let Some(mut code) = editor.edit_method(method.index())? else { return Ok(()) };
@@ -378,8 +409,15 @@ fn aside(
     keep_cursor(&mut code, probes, &mut s, &locals)?;
     s.aload(locals.cursor);
     probes.call(code.pool(), &mut s, probe, "(@)V")?;
+    let guard = plan.activation.then(|| Guard::pause(&mut code)).transpose()?;
+    if let Some(guard) = guard {
+        guard.enter(&mut code, probes, &mut s, locals.cursor)?;
+    }
     code.insert_entry(&s)?;
     s.clear();
+    if let Some(guard) = guard {
+        guard.leave(&mut code, probes, &mut s, locals.cursor)?;
+    }
     if probe == "load" {
         s.aload(locals.cursor);
         probes.call(code.pool(), &mut s, "loaded", "(@)V")?;

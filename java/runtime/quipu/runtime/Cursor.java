@@ -32,6 +32,13 @@ public final class Cursor {
     /** The slot for what an opaque method calls. */
     public final long hidden;
 
+    /** Bytecodes until the thread calls the user's agent; see {@code Activation}. Unused while there is none. */
+    public int left;
+    /** 1 while the agent has to wait, because of what the thread does or because the agent is what it does. */
+    public int held;
+    /** The agent that knows the thread, and its view of the tree. */
+    Object agent, view;
+
     final int group;
     Thread owner;
     /** Next in the bucket of the table of live cursors, or in the pool of its group. */
@@ -79,7 +86,20 @@ public final class Cursor {
     void rewind() {
         slot = start;
         loads = 0;
+        left = 0;
+        held = 0;
+        agent = null;
         owner = null;
+    }
+
+    /** Number of the tree. */
+    int tree() {
+        return tree;
+    }
+
+    /** Id of the root of what the thread calls. */
+    int root() {
+        return Probe.id(start - Layout.NODE_SLOTS);
     }
 
     private long root(int kind) {
@@ -135,10 +155,10 @@ public final class Cursor {
         U.putChar(node + Layout.NODE_STRIDE, (char) (size >>> 3));
         U.putChar(node + Layout.NODE_SITE, (char) site);
         U.putInt(node + Layout.NODE_DEPTH, depth);
-        int empty = Probe.id(node) | 1;
+        int id = Probe.id(node);
         long slot = node + Layout.NODE_SLOTS;
-        for (long last = slot + (long) slots * Layout.NODE_SLOT; slot < last; slot += Layout.NODE_SLOT) {
-            U.putInt(slot, empty);
+        for (long last = slot + (long) slots * Layout.SLOT_SIZE; slot < last; slot += Layout.SLOT_SIZE) {
+            U.putInt(slot + Layout.SLOT_NODE, id);
         }
         top = node + size;
         // A reader that sees the new end must see the node.

@@ -22,11 +22,11 @@ public final class Probe {
     static final long BASE = Natives.base();
     static final long SIZES = Natives.sizes();
     /** Takes calls whose context does not fit into the arena. */
-    static final long SINK = Natives.sink(FULL | 1);
+    static final long SINK = Natives.sink(FULL);
     static final boolean SITES = Natives.sites();
     private static final int MAX_DEPTH = Natives.maxDepth();
     /** A folded context can be on the stack many times, so its sum cannot be kept in a local variable. */
-    private static final boolean FOLDS = MAX_DEPTH != Integer.MAX_VALUE;
+    static final boolean FOLDS = MAX_DEPTH != Integer.MAX_VALUE;
 
     private static final long TID = U.objectFieldOffset(Thread.class, "tid");
     /** Bytecodes a loop may keep to itself before it adds them to its node. */
@@ -36,7 +36,7 @@ public final class Probe {
     private static final Cursor[] TABLE = new Cursor[1 << 16];
 
     /** For threads that have no identity yet. */
-    private static final long NO_THREAD_SINK = Natives.sink(NO_THREAD | 1);
+    private static final long NO_THREAD_SINK = Natives.sink(NO_THREAD);
     private static final Cursor NOWHERE = new Cursor(NO_THREAD_SINK);
     /** Cursors whose thread has ended, by group. */
     private static Cursor[] pools = new Cursor[64];
@@ -60,12 +60,11 @@ public final class Probe {
     /** Enters the method whose caller published {@code slot}; returns its node. */
     @ForceInline
     private static long enter(long slot, int word) {
-        long node = address(U.getInt(slot));
-        if (U.getInt(node + Layout.NODE_METHOD) != word) {
-            node = miss(slot, word);
+        if (U.getInt(slot + Layout.SLOT_METHOD) != word) {
+            return miss(slot, word);
         }
-        U.putLong(node + Layout.NODE_CALLS, U.getLong(node + Layout.NODE_CALLS) + 1);
-        return node;
+        U.putLong(slot + Layout.SLOT_CALLS, U.getLong(slot + Layout.SLOT_CALLS) + 1);
+        return address(U.getInt(slot + Layout.SLOT_NODE));
     }
 
     /** Enters a method that calls nothing and cannot throw: it has no need of a cursor. */
@@ -113,7 +112,7 @@ public final class Probe {
     /** Publishes a slot of the current node. */
     @ForceInline
     public static void at(Cursor cursor, long node, int slot) {
-        cursor.slot = node + (Layout.NODE_SLOTS + slot * Layout.NODE_SLOT);
+        cursor.slot = node + (Layout.NODE_SLOTS + slot * Layout.SLOT_SIZE);
     }
 
     /** What the node has counted before the current call, to which the call's own count is added. */
@@ -128,7 +127,7 @@ public final class Probe {
      */
     @ForceInline
     public static void at(Cursor cursor, long node, long base, int bytecodes, int slot) {
-        cursor.slot = node + (Layout.NODE_SLOTS + slot * Layout.NODE_SLOT);
+        cursor.slot = node + (Layout.NODE_SLOTS + slot * Layout.SLOT_SIZE);
         if (!FOLDS) {
             U.putLong(node + Layout.NODE_BYTECODES, base + bytecodes);
         }
@@ -190,15 +189,14 @@ public final class Probe {
     /** Counts a call of an opaque method, which cannot count itself. */
     @ForceInline
     public static void opaque(long node, int slot, int word) {
-        enter(node + (Layout.NODE_SLOTS + slot * Layout.NODE_SLOT), word);
+        enter(node + (Layout.NODE_SLOTS + slot * Layout.SLOT_SIZE), word);
     }
 
-    /** What a slot and the node in it look like before a call. */
+    /** What a slot looks like before a call. */
     @ForceInline
     public static long seen(long node, int slot) {
-        int held = U.getInt(node + (Layout.NODE_SLOTS + slot * Layout.NODE_SLOT));
-        // An empty slot leads to the owner, whose calls do not change while it is active.
-        return (long) held << 32 | U.getInt(address(held & ~1) + Layout.NODE_CALLS) & 0xFFFFFFFFL;
+        long at = node + (Layout.NODE_SLOTS + slot * Layout.SLOT_SIZE);
+        return (long) U.getInt(at + Layout.SLOT_NODE) << 32 | U.getInt(at + Layout.SLOT_CALLS) & 0xFFFFFFFFL;
     }
 
     /** After a call: if nobody counted himself, the callee was the opaque method that it might be. */
@@ -212,7 +210,7 @@ public final class Probe {
     /** Counts one execution of a block; the counters lie behind the slots. */
     @ForceInline
     public static void block(long node, int slots, int block) {
-        long counter = node + (((Layout.NODE_SLOTS + slots * Layout.NODE_SLOT + 7) & ~7) + 8 * block);
+        long counter = node + (Layout.NODE_SLOTS + slots * Layout.SLOT_SIZE + 8 * block);
         U.putLong(counter, U.getLong(counter) + 1);
     }
 
@@ -225,11 +223,12 @@ public final class Probe {
         return (int) ((node - BASE) >>> Layout.ID_SHIFT);
     }
 
-    /** The slot holds another method's node, or none yet. */
+    /** The slot holds another method's node, or none yet: finds the right one and counts the call. */
     @DontInline
     private static long miss(long slot, int word) {
-        int held = U.getInt(slot);
-        int parent = (held & 1) != 0 ? held - 1 : U.getInt(address(held) + Layout.NODE_PARENT);
+        int held = U.getInt(slot + Layout.SLOT_NODE);
+        boolean empty = U.getInt(slot + Layout.SLOT_METHOD) == 0;
+        int parent = empty ? held : U.getInt(address(held) + Layout.NODE_PARENT);
         if (parent == NO_THREAD) {
             return NO_THREAD_SINK;
         }
@@ -238,7 +237,7 @@ public final class Probe {
         }
         Cursor cursor = cursor();
         long owner = address(parent);
-        int site = (int) ((slot - owner - Layout.NODE_SLOTS) / Layout.NODE_SLOT);
+        int site = (int) ((slot - owner - Layout.NODE_SLOTS) / Layout.SLOT_SIZE);
         if (U.getInt(owner + Layout.NODE_DEPTH) > MAX_DEPTH) {
             // Below the deepest level all methods are children of that level's context.
             parent = U.getInt(owner + Layout.NODE_PARENT);
@@ -248,7 +247,14 @@ public final class Probe {
         if (node == 0) {
             return refuse();
         }
-        U.putInt(slot, id(node));
+        if (!empty) {
+            long calls = U.getLong(slot + Layout.SLOT_CALLS);
+            long before = address(held) + Layout.NODE_CALLS;
+            U.putLong(before, U.getLong(before) + calls);
+        }
+        U.putInt(slot + Layout.SLOT_METHOD, word);
+        U.putInt(slot + Layout.SLOT_NODE, id(node));
+        U.putLong(slot + Layout.SLOT_CALLS, 1);
         return node;
     }
 
@@ -318,6 +324,8 @@ public final class Probe {
     static void aside(boolean begin) {
         Cursor cursor = cursor();
         cursor.slot = begin ? cursor.hidden : cursor.start;
+        cursor.held = begin ? 1 : 0;
+        cursor.left = 0;
     }
 
     /** The thread has ended; its tree waits for the next thread of the group. */
