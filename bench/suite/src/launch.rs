@@ -1,0 +1,138 @@
+//! The command line for a program under a profiler, and what the profiler left behind.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context;
+use quipu_profile::Profile;
+use serde::Serialize;
+
+use crate::jdk::Jdk;
+use crate::profiler::{Origin, Profiler};
+use crate::program::Program;
+use crate::workshop::Workshop;
+
+/// A program under a profiler on a JDK, ready to be started any number of times.
+pub struct Launch {
+    words: Vec<OsString>,
+    answer: Vec<String>,
+    keep: Vec<String>,
+    writes: PathBuf,
+    is_quipu: bool,
+}
+
+/// What a profiler left behind.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Product {
+    /// Bytes of the file it wrote.
+    pub size: u64,
+    /// Calling contexts in it.
+    pub contexts: Option<u64>,
+    /// Calls in it.
+    pub calls: Option<u64>,
+    /// Bytecodes in it.
+    pub bytecodes: Option<u64>,
+    /// What it says it lost, by cause.
+    pub lost: Vec<(String, u64)>,
+    /// What a peer's own tool says is in it.
+    pub answer: Vec<String>,
+}
+
+impl Launch {
+    /// Gets ready: archives, classes, options. `out` is where the profiler writes to, without an extension; `quipu`
+    /// the build to use for a kind.
+    pub fn prepare(
+        workshop: &Workshop,
+        (program, profiler, jdk): (&Program, &Profiler, &Jdk),
+        quipu: &Path,
+        out: &Path,
+    ) -> anyhow::Result<Launch> {
+        let lib = workshop.archives(&profiler.maven)?.unwrap_or_default();
+        let unpacked = match &profiler.unpack {
+            Some(name) => workshop.unpacked(&lib, name, jdk)?,
+            None => PathBuf::new(),
+        };
+        let fill = |text: &String| {
+            text.replace("{out}", &out.to_string_lossy())
+                .replace("{package}", &program.package)
+                .replace("{jdk}", &jdk.home.to_string_lossy())
+                .replace("{lib}", &lib.to_string_lossy())
+                .replace("{unpacked}", &unpacked.to_string_lossy())
+        };
+        let writes = match profiler.origin {
+            Origin::Kind => out.with_extension("quipu"),
+            _ => PathBuf::from(fill(&format!("{{out}}{}", profiler.writes))),
+        };
+        let mut words: Vec<OsString> = Vec::new();
+        if profiler.origin == Origin::Kind {
+            words.extend([quipu.into(), "run".into()]);
+            words.extend(profiler.quipu.iter().map(|option| fill(option).into()));
+            words.extend(["-o".into(), writes.clone().into(), "--".into()]);
+        }
+        words.push(jdk.tool("java").into());
+        words.extend(program.jvm.iter().map(OsString::from));
+        words.extend(profiler.jvm.iter().map(|option| fill(option).into()));
+        words.extend(["-cp".into(), workshop.class_path(program, jdk)?, program.main.clone().into()]);
+        let (answer, keep) = match &profiler.answer {
+            Some(answer) => (answer.command.iter().map(fill).collect(), answer.lines.clone()),
+            None => Default::default(),
+        };
+        Ok(Launch { words, answer, keep, writes, is_quipu: profiler.origin == Origin::Kind })
+    }
+
+    /// The command.
+    pub fn command(&self) -> Command {
+        let mut words = self.words.iter();
+        let mut command = Command::new(words.next().map(OsString::as_os_str).unwrap_or_default());
+        command.args(words);
+        command
+    }
+
+    /// Removes what an earlier run wrote, so that a run that writes nothing is seen to.
+    pub fn clear(&self) {
+        // Nothing there is what is wanted.
+        let _ = fs::remove_file(&self.writes);
+    }
+
+    /// What the last run left behind.
+    pub fn product(&self) -> anyhow::Result<Product> {
+        let size = fs::metadata(&self.writes).map(|data| data.len()).unwrap_or(0);
+        if !self.is_quipu {
+            return Ok(Product { size, answer: self.answered(), ..Product::default() });
+        }
+        let profile = Profile::load(&self.writes)
+            .with_context(|| format!("cannot read the profile {}", self.writes.display()))?;
+        let total = |name| profile.metric(name).map(|metric| metric.total());
+        Ok(Product {
+            size,
+            contexts: Some((profile.tree().len() - profile.threads().len()) as u64),
+            calls: total("calls"),
+            bytecodes: total("bytecodes"),
+            lost: profile.meta.lost.iter().map(|(cause, n)| (cause.clone(), *n)).collect(),
+            answer: Vec::new(),
+        })
+    }
+
+    /// What the peer's own tool prints of what it found, or why it prints nothing.
+    fn answered(&self) -> Vec<String> {
+        let Some((program, arguments)) = self.answer.split_first() else { return Vec::new() };
+        let output = match Command::new(program).args(arguments).output() {
+            Ok(output) => output,
+            Err(error) => return vec![format!("{program}: {error}")],
+        };
+        let text = String::from_utf8_lossy(&output.stdout);
+        let kept: Vec<String> = text
+            .lines()
+            .filter(|line| self.keep.is_empty() || self.keep.iter().any(|word| line.contains(word)))
+            .take(8)
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
+        if kept.is_empty() {
+            let errors = String::from_utf8_lossy(&output.stderr);
+            return errors.lines().take(2).map(str::to_owned).collect();
+        }
+        kept
+    }
+}

@@ -1,0 +1,268 @@
+//! `./quipu bench`: the benchmark suite's command line.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::Parser;
+
+use quipu_bench::jdk::Jdk;
+use quipu_bench::profiler::{Origin, Profiler};
+use quipu_bench::program::Program;
+use quipu_bench::progress::Progress;
+use quipu_bench::report;
+use quipu_bench::results::{self, Setting};
+use quipu_bench::schedule::{self, Contender, Schedule};
+use quipu_bench::summary::Row;
+use quipu_bench::workshop::Workshop;
+
+/// Run programs plain and profiled, in turns, and compare.
+#[derive(Parser, Debug)]
+#[command(
+    name = "quipu bench",
+    after_help = "\
+Examples:
+  ./quipu bench --list
+  ./quipu bench micro javac h2 jython --kind exact --rounds 3 --jdk 17
+  ./quipu bench h2 --kind exact --try 'sites=--exact --sites'
+  ./quipu bench javac --kind exact --build before=../old/target/release
+  ./quipu bench --quick
+  ./quipu bench --all --jdk all --rounds 6 --publish full"
+)]
+struct Options {
+    /// Programs, or groups of them by the part before the hyphen: micro, h2 [default: all]
+    programs: Vec<String>,
+
+    /// A kind of Quipu (bench/kinds); repeatable [default: exact]
+    #[arg(long = "kind", value_name = "NAME")]
+    kinds: Vec<String>,
+
+    /// A kind made of options of `quipu run`; repeatable
+    #[arg(long = "try", value_name = "LABEL=OPTIONS")]
+    tries: Vec<String>,
+
+    /// Another profiler (bench/peers); repeatable
+    #[arg(long = "peer", value_name = "NAME")]
+    peers: Vec<String>,
+
+    /// All kinds and all peers
+    #[arg(long)]
+    all: bool,
+
+    /// Another build of Quipu: every kind runs with it too; repeatable
+    #[arg(long = "build", value_name = "LABEL=DIRECTORY")]
+    builds: Vec<String>,
+
+    /// A JDK by release (17, 25) or directory, or `all`; repeatable [default: the oldest from 17 on]
+    #[arg(long = "jdk", value_name = "JDK")]
+    jdks: Vec<String>,
+
+    /// How often plain and profiled runs take turns
+    #[arg(long, value_name = "N")]
+    rounds: Option<usize>,
+
+    /// Within ten minutes on two cores: few programs, rounds and iterations
+    #[arg(long)]
+    quick: bool,
+
+    /// Stop a run that takes this many times as long as the plain one
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    patience: u32,
+
+    /// Write JSON to bench/results and the tables to the section NAME of docs/performance.md
+    #[arg(long, value_name = "NAME")]
+    publish: Option<String>,
+
+    /// Write JSON here
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// Say what every single run took
+    #[arg(short, long)]
+    verbose: bool,
+
+    /// Show programs, kinds and peers
+    #[arg(long)]
+    list: bool,
+
+    /// The directory with programs, kinds and peers
+    #[arg(long, value_name = "DIRECTORY", default_value = "bench", hide = true)]
+    sources: PathBuf,
+}
+
+/// What `--quick` runs where nothing else is asked for.
+const QUICK: [&str; 7] =
+    ["micro-static", "micro-virtual", "micro-fib", "micro-exceptions", "javac", "h2-oltp", "jython"];
+
+fn main() -> ExitCode {
+    match bench(&Options::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("quipu bench: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// False if a program did not do its work under Quipu.
+fn bench(options: &Options) -> anyhow::Result<bool> {
+    let root = std::env::current_dir()?;
+    let workshop = Workshop { sources: root.join(&options.sources), made: root.join("target/bench") };
+    let programs = Program::load_all(&workshop.sources.join("programs"))?;
+    let kinds = Profiler::load_all(&workshop.sources.join("kinds"), Origin::Kind)?;
+    let peers = Profiler::load_all(&workshop.sources.join("peers"), Origin::Peer)?;
+    if options.list {
+        list(&programs, &kinds, &peers);
+        return Ok(true);
+    }
+    let programs = chosen_programs(options, programs)?;
+    let contenders = contenders(options, &kinds, &peers, &workshop, &root)?;
+    let jdks = Jdk::wanted(&options.jdks)?;
+    let rounds = options.rounds.unwrap_or(if options.quick { 2 } else { 5 });
+    let command =
+        std::iter::once("./quipu bench".to_owned()).chain(std::env::args().skip(1)).collect::<Vec<_>>();
+    let setting = Setting::here(&root, &jdks, command.join(" "));
+    let json = match (&options.json, &options.publish) {
+        (Some(path), _) => path.clone(),
+        (None, Some(name)) => results::json_path(&workshop.sources, &setting, name),
+        (None, None) => workshop.made.join("last.json"),
+    };
+    let schedule = Schedule { workshop: &workshop, rounds, quick: options.quick, patience: options.patience };
+    let all = schedule::runs(programs.len() * jdks.len(), contenders.len(), rounds);
+    let mut progress = Progress::new(all, options.verbose);
+    let (mut rows, mut records) = (Vec::new(), Vec::new());
+    for jdk in &jdks {
+        for program in programs.iter().filter(|program| program.jdk <= jdk.release) {
+            let able: Vec<Contender> =
+                contenders.iter().filter(|(it, _)| it.jdk <= jdk.release).cloned().collect();
+            let its = schedule.program((program, jdk), &able, &mut progress)?;
+            let split = program.split(options.quick);
+            let measured = if able.len() > 1 { &able[1..] } else { &able[..] };
+            rows.extend(measured.iter().map(|(profiler, _)| Row::of(&its, &profiler.name, split)));
+            records.extend(its);
+            // After every program, so that a run that is interrupted leaves what it has.
+            results::write_json(&json, &setting, &rows, &records)?;
+        }
+    }
+    progress.finish();
+    for jdk in &jdks {
+        let its: Vec<Row> = rows.iter().filter(|row| row.jdk == jdk.release).cloned().collect();
+        println!("JDK {}, {rounds} rounds, load at the start {:.1}", jdk.version, setting.load);
+        print!("{}", report::table(&its).text());
+        report::notes(&its).iter().for_each(|note| println!("- {note}"));
+    }
+    if let Some(name) = &options.publish {
+        results::replace_section(
+            &root.join("docs/performance.md"),
+            name,
+            &results::markdown(&setting, &rows),
+        )?;
+    }
+    eprintln!("quipu bench: wrote {}", json.display());
+    for (_, quipu) in &contenders {
+        // Copies of this run only.
+        let _ = quipu.parent().map(std::fs::remove_dir_all);
+    }
+    let ours = |name: &str| contenders.iter().any(|(it, _)| it.name == name && it.origin != Origin::Peer);
+    let failed: Vec<&Row> = rows.iter().filter(|row| row.failure.is_some() && ours(&row.profiler)).collect();
+    for row in &failed {
+        let failure = row.failure.as_deref().unwrap_or_default().trim_end();
+        eprintln!(
+            "quipu bench: FAILED: {} under {} on JDK {}: {failure}",
+            row.program, row.profiler, row.jdk
+        );
+    }
+    Ok(failed.is_empty())
+}
+
+fn chosen_programs(options: &Options, all: BTreeMap<String, Program>) -> anyhow::Result<Vec<Program>> {
+    let mut words: Vec<&str> = options.programs.iter().map(String::as_str).collect();
+    if words.is_empty() && options.quick {
+        words = QUICK.to_vec();
+    }
+    for word in &words {
+        if !all.values().any(|program| program.is_called(word)) {
+            bail!(
+                "there is no program {word}; there are: {}",
+                all.keys().cloned().collect::<Vec<_>>().join(", ")
+            );
+        }
+    }
+    Ok(all
+        .into_values()
+        .filter(|it| words.is_empty() || words.iter().any(|word| it.is_called(word)))
+        .collect())
+}
+
+/// Plain, then kinds with every build, then peers.
+fn contenders(
+    options: &Options,
+    kinds: &BTreeMap<String, Profiler>,
+    peers: &BTreeMap<String, Profiler>,
+    workshop: &Workshop,
+    root: &Path,
+) -> anyhow::Result<Vec<Contender>> {
+    let mut chosen: Vec<Profiler> = Vec::new();
+    if options.all {
+        chosen.extend(kinds.values().cloned());
+    } else {
+        let default = ["exact".to_owned()];
+        let nothing_asked = options.kinds.is_empty() && options.tries.is_empty() && options.peers.is_empty();
+        for name in if nothing_asked { &default } else { options.kinds.as_slice() } {
+            chosen.push(known(kinds, name, "kind")?);
+        }
+    }
+    for text in &options.tries {
+        chosen.push(Profiler::from_words(text)?);
+    }
+    let mut contenders = vec![(Profiler::plain(), PathBuf::new())];
+    if !chosen.is_empty() {
+        let ours = workshop.build("this", &root.join("target/release"))?;
+        contenders.extend(chosen.iter().map(|kind| (kind.clone(), ours.clone())));
+        for text in &options.builds {
+            let (label, directory) =
+                text.split_once('=').with_context(|| format!("`{text}` is not LABEL=DIRECTORY"))?;
+            let quipu = workshop.build(label, Path::new(directory))?;
+            for kind in &chosen {
+                let kind = Profiler { name: format!("{}@{label}", kind.name), ..kind.clone() };
+                contenders.push((kind, quipu.clone()));
+            }
+        }
+    }
+    if options.all {
+        contenders.extend(peers.values().map(|peer| (peer.clone(), PathBuf::new())));
+    } else {
+        for name in &options.peers {
+            contenders.push((known(peers, name, "peer")?, PathBuf::new()));
+        }
+    }
+    Ok(contenders)
+}
+
+fn known(all: &BTreeMap<String, Profiler>, name: &str, what: &str) -> anyhow::Result<Profiler> {
+    all.get(name).cloned().with_context(|| {
+        format!(
+            "there is no {what} {name}; there are: {}",
+            all.keys().cloned().collect::<Vec<_>>().join(", ")
+        )
+    })
+}
+
+fn list(
+    programs: &BTreeMap<String, Program>,
+    kinds: &BTreeMap<String, Profiler>,
+    peers: &BTreeMap<String, Profiler>,
+) {
+    println!("programs");
+    for program in programs.values() {
+        println!("  {:<20} {}", program.name, program.about);
+    }
+    for (title, profilers) in [("kinds", kinds), ("peers", peers)] {
+        println!("{title}");
+        for profiler in profilers.values() {
+            println!("  {:<20} {}", profiler.name, profiler.about);
+        }
+    }
+}

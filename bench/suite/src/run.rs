@@ -1,0 +1,233 @@
+//! One run of one program under one profiler.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use serde::Serialize;
+use wait4::Wait4;
+
+use crate::process::Counters;
+use crate::program::Split;
+
+/// What a program prints before everything that is for the harness.
+const MARK: &str = "quipu-bench ";
+
+/// One iteration, as measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Iteration {
+    /// Nanoseconds of elapsed time, by the program's own clock.
+    pub wall: u64,
+    /// Nanoseconds of CPU time of the whole process.
+    pub cpu: u64,
+    /// … of its JIT compiler threads.
+    pub jit: u64,
+    /// … of its collector threads.
+    pub gc: u64,
+    /// What came out.
+    pub checksum: String,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase", tag = "how", content = "why")]
+pub enum Ending {
+    /// All iterations, exit status 0.
+    Done,
+    /// Stopped because it took too long.
+    Stopped(String),
+    /// It failed; what it printed last.
+    Failed(String),
+}
+
+/// One run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Run {
+    /// How it ended.
+    pub ending: Ending,
+    /// Nanoseconds from the start of the command to the end of the first iteration.
+    pub startup: Option<u64>,
+    /// Nanoseconds from the start to the end of the command, writing the profile included.
+    pub whole: u64,
+    /// Nanoseconds of CPU time of all of it, the profiler's own processes included.
+    pub whole_cpu: u64,
+    /// Peak memory of the JVM, bytes.
+    pub peak: u64,
+    /// Peak memory of the largest process, bytes: more than `peak` if the profiler's own needs more.
+    pub peak_any: u64,
+    /// The iterations, in order.
+    pub iterations: Vec<Iteration>,
+}
+
+/// What to run and where its output goes.
+pub struct Order<'a> {
+    /// The command.
+    pub command: Command,
+    /// How many iterations.
+    pub split: Split,
+    /// All it prints.
+    pub log: &'a Path,
+    /// When to give up.
+    pub limit: Duration,
+}
+
+impl Run {
+    /// Does it. `tell` hears of every iteration that ended.
+    pub fn perform(order: Order<'_>, mut tell: impl FnMut(usize)) -> anyhow::Result<Run> {
+        let Order { mut command, split, log, limit } = order;
+        let errors = log.with_extension("err");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(File::create(&errors)?);
+        // A group of its own, so that a run that has to be stopped is stopped with all its processes.
+        command.process_group(0);
+        let begun = Instant::now();
+        let mut child =
+            command.spawn().with_context(|| format!("cannot start {:?}", command.get_program()))?;
+        let lines = lines_of(&mut child, log.to_owned())?;
+        let mut seen = Seen::default();
+        let wanted = split.warmup + split.steady;
+        let mut tap = child.stdin.take();
+        let ended = loop {
+            let left = limit.saturating_sub(begun.elapsed());
+            match lines.recv_timeout(left) {
+                Ok(line) => {
+                    let counters = seen.line(&line, begun);
+                    tell(seen.iterations.len());
+                    if counters && seen.iterations.len() < wanted {
+                        // A target that is gone shows itself by the end of its output.
+                        let _ = tap.as_mut().map(|tap| tap.write_all(b"."));
+                    } else if counters {
+                        tap = None;
+                    }
+                }
+                Err(mpsc::RecvTimeoutError::Disconnected) => break true,
+                Err(mpsc::RecvTimeoutError::Timeout) => break false,
+            }
+        };
+        drop(tap);
+        if !ended {
+            let group = Pid::from_raw(i32::try_from(child.id())?);
+            // Gone already is as good.
+            let _ = killpg(group, Signal::SIGKILL);
+        }
+        let used = child.wait4()?;
+        let whole = begun.elapsed();
+        let complete = seen.iterations.len() == wanted;
+        let ending = match used.status {
+            _ if !ended => Ending::Stopped(format!(
+                "stopped after {} s with {} of {wanted} iterations done",
+                limit.as_secs(),
+                seen.iterations.len()
+            )),
+            status if status.success() && complete => Ending::Done,
+            status => Ending::Failed(format!("{}; it printed:\n{}", describe(status), tail(&[&errors, log]))),
+        };
+        Ok(Run {
+            ending,
+            startup: seen.startup,
+            whole: nanos(whole),
+            whole_cpu: nanos(used.rusage.utime + used.rusage.stime),
+            peak: seen.last.peak,
+            peak_any: used.rusage.maxrss.max(seen.last.peak),
+            iterations: seen.iterations,
+        })
+    }
+
+    /// The measured iterations: the last ones.
+    pub fn steady(&self, split: Split) -> &[Iteration] {
+        self.iterations.get(split.warmup..).unwrap_or_default()
+    }
+}
+
+/// What was read from the target so far.
+#[derive(Default)]
+struct Seen {
+    pid: i32,
+    last: Counters,
+    startup: Option<u64>,
+    iterations: Vec<Iteration>,
+}
+
+impl Seen {
+    /// Takes a line in; true if the target now waits to be told to go on.
+    fn line(&mut self, line: &str, begun: Instant) -> bool {
+        let mut words = line.split(' ');
+        match words.next() {
+            Some("begin") => self.pid = words.next().and_then(|pid| pid.parse().ok()).unwrap_or(-1),
+            Some("iteration") => {
+                let now = Counters::of(self.pid);
+                let wall = words.nth(1).and_then(|wall| wall.parse().ok()).unwrap_or(0);
+                self.startup.get_or_insert(nanos(begun.elapsed()));
+                self.iterations.push(Iteration {
+                    wall,
+                    cpu: now.cpu.saturating_sub(self.last.cpu),
+                    jit: now.jit.saturating_sub(self.last.jit),
+                    gc: now.gc.saturating_sub(self.last.gc),
+                    checksum: words.next().unwrap_or_default().to_owned(),
+                });
+            }
+            _ => return false,
+        }
+        // Reading the counters is not part of the next iteration.
+        self.last = Counters::of(self.pid);
+        true
+    }
+}
+
+/// The lines meant for the harness, as they come; all output goes to `log`.
+fn lines_of(child: &mut Child, log: PathBuf) -> anyhow::Result<mpsc::Receiver<String>> {
+    let output = child.stdout.take().context("no output to read")?;
+    let mut log = File::create(log)?;
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let mut reader = BufReader::new(output);
+        let mut line = Vec::new();
+        while reader.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+            // A full disk shows itself elsewhere.
+            let _ = log.write_all(&line);
+            let text = String::from_utf8_lossy(&line);
+            // Peers print without ending their lines, so the mark may be anywhere.
+            if let Some(at) = text.find(MARK) {
+                let _ = sender.send(text[at + MARK.len()..].trim_end().to_owned());
+            }
+            line.clear();
+        }
+    });
+    Ok(receiver)
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn describe(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(0), _) => "it ended too early".to_owned(),
+        (Some(code), _) => format!("exit status {code}"),
+        (_, signal) => format!("killed by signal {}", signal.unwrap_or(0)),
+    }
+}
+
+/// The last lines of files that are not for the harness.
+fn tail(files: &[&Path]) -> String {
+    let mut text = String::new();
+    for file in files {
+        let mut bytes = Vec::new();
+        if fs::File::open(file).and_then(|mut f| f.read_to_end(&mut bytes)).is_err() {
+            continue;
+        }
+        let all = String::from_utf8_lossy(&bytes);
+        let lines: Vec<&str> = all.lines().filter(|line| !line.starts_with(MARK)).collect();
+        for line in &lines[lines.len().saturating_sub(12)..] {
+            text += &format!("  {}\n", line.chars().take(300).collect::<String>());
+        }
+    }
+    text
+}
