@@ -14,8 +14,7 @@ const CLASSES: [&str; 4] = ["Layout", "Natives", "Cursor", "Probe"];
 
 /// The same for what is defined only if the user has an agent of his own: the API first.
 const AGENT_API: [&str; 3] = ["MethodId", "Context", "ExactProfiler"];
-const AGENT_CLASSES: [&str; 6] =
-    ["Chunks", "Methods", "Tree", "NodeContext", "DerivedContext", "Activation"];
+const AGENT_CLASSES: [&str; 6] = ["Chunks", "Methods", "Tree", "NodeContext", "DerivedContext", "Activation"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let sources = [

@@ -31,8 +31,7 @@ pub fn install(session: &Session, env: &Env<'_>, agent: &JavaAgent) -> Result<()
     let (jar, class) = (env.new_text(&agent.jar)?, env.new_text(&agent.class)?);
     let arguments = [jar.raw(), class.raw()].map(|l| sys::jvalue { l });
     // SAFETY: the method is this static one; it takes two strings and returns an object.
-    let loader =
-        unsafe { env.call_static_object(activation.class.get(), activation.install, &arguments)? };
+    let loader = unsafe { env.call_static_object(activation.class.get(), activation.install, &arguments)? };
     if let Some(loader) = loader {
         session.jvmti.set_tag(loader, Session::AGENT_LOADER.into())?;
     }

@@ -185,7 +185,10 @@ mod tests {
     #[test]
     fn options_are_read() {
         let o = Options::parse("agent=/a=b.jar=com.acme.Mine").unwrap();
-        assert_eq!(o.agent, Some(JavaAgent { jar: "/a=b.jar".to_owned(), class: "com.acme.Mine".to_owned() }));
+        assert_eq!(
+            o.agent,
+            Some(JavaAgent { jar: "/a=b.jar".to_owned(), class: "com.acme.Mine".to_owned() })
+        );
         let o =
             Options::parse("exact,dir=/a%2Cb,limit=77,bba=precise,max-depth=9,merge-threads=all").unwrap();
         assert_eq!(o.directory.as_deref(), Some("/a,b".as_ref()));

@@ -37,6 +37,12 @@ pub fn attach_options(kinds: &Kinds) -> String {
     if let Some(limit) = kinds.arena_limit {
         add("limit", &limit.to_string());
     }
+    if let Some(agent) = &kinds.agent {
+        add("agent", &format!("{}={}", agent.jar.display(), agent.class));
+    }
+    if let Some(weights) = &exact.weights {
+        add("weights", &weights.display().to_string());
+    }
     add("merge-threads", exact.merge_threads.as_str());
     for pattern in &exact.include {
         add("include", pattern);

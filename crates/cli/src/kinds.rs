@@ -1,6 +1,9 @@
 //! What to measure: the kinds of profile and their options, shared by `run` and `attach`.
 
+use std::path::{Path, PathBuf};
+
 use clap::{Args, ValueEnum};
+use quipu_rewrite::Weights;
 
 /// What to measure.
 #[derive(Args, Debug)]
@@ -11,6 +14,10 @@ pub struct Kinds {
 
     #[command(flatten)]
     pub exact_options: ExactOptions,
+
+    /// A profiling agent of your own: a jar and the class in it that implements quipu.ExactProfiler; see docs/agents.md
+    #[arg(long, value_name = "JAR=CLASS", value_parser = java_agent, help_heading = "What to measure")]
+    pub agent: Option<JavaAgent>,
 
     /// Most memory for the profile while the target runs, e.g. 500M or 8G [default: 10% of RAM, at most 4G]
     #[arg(long, value_name = "SIZE", value_parser = size)]
@@ -50,6 +57,10 @@ pub struct ExactOptions {
     #[arg(long, value_name = "HOW", value_enum, default_value_t = MergeThreads::Name)]
     pub merge_threads: MergeThreads,
 
+    /// Count each opcode with the weight this file gives it, instead of 1; see docs/weights.md
+    #[arg(long, value_name = "FILE", value_parser = weights)]
+    pub weights: Option<PathBuf>,
+
     /// Pin what makes two runs of the JDK differ (hash seeds, Map.of order, JIT shortcuts), and say what was pinned
     #[arg(long)]
     pub deterministic: bool,
@@ -75,6 +86,35 @@ impl MergeThreads {
             MergeThreads::Never => "never",
         }
     }
+}
+
+/// An agent in Java.
+#[derive(Clone, Debug)]
+pub struct JavaAgent {
+    /// Where the target finds it.
+    pub jar: PathBuf,
+    /// Its class.
+    pub class: String,
+}
+
+fn java_agent(text: &str) -> Result<JavaAgent, String> {
+    let (jar, class) = text.rsplit_once('=').ok_or("must be a jar and a class: agent.jar=com.acme.Agent")?;
+    if class.is_empty() || class.contains('/') {
+        return Err("must end with the agent's class: agent.jar=com.acme.Agent".to_owned());
+    }
+    Ok(JavaAgent { jar: readable(jar)?, class: class.to_owned() })
+}
+
+fn weights(text: &str) -> Result<PathBuf, String> {
+    let path = readable(text)?;
+    let contents = std::fs::read_to_string(&path).map_err(|e| e.to_string())?;
+    Weights::parse(&contents).map_err(|e| e.to_string())?;
+    Ok(path)
+}
+
+/// The target may be in another directory.
+fn readable(path: &str) -> Result<PathBuf, String> {
+    Path::new(path).canonicalize().map_err(|e| format!("{path}: {e}"))
 }
 
 /// `500M`, `8G`, `1048576`.

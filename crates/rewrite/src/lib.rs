@@ -12,6 +12,7 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
 )]
 
+pub mod activation;
 mod calls;
 mod classes;
 pub mod exact;
@@ -19,6 +20,7 @@ mod leaf;
 mod probes;
 mod selection;
 mod treatment;
+mod weights;
 mod world;
 
 pub use calls::Call;
@@ -26,9 +28,12 @@ pub use classes::{UnknownClass, parse_classes};
 pub use exact::rewrite;
 pub use selection::{Selection, untouchable};
 pub use treatment::{Treatment, is_opaque};
+pub use weights::{BadWeights, Weights};
 pub use world::{FindClass, OpaqueMethod, World};
 
-use quipu_classfile::BlockAnalysis;
+use std::sync::Arc;
+
+use quipu_classfile::{Block, BlockAnalysis, Code};
 
 /// How classes are rewritten.
 #[derive(Debug, Clone)]
@@ -46,6 +51,10 @@ pub struct Plan {
     pub blocks: bool,
     /// The user's filters.
     pub selection: Selection,
+    /// Whether threads call a user's agent.
+    pub activation: bool,
+    /// What instructions count; one each if none.
+    pub weights: Option<Arc<Weights>>,
 }
 
 impl Plan {
@@ -54,6 +63,14 @@ impl Plan {
         // The entrances of linking sit in an untouchable class.
         class == b"java/lang/invoke/MethodHandleNatives"
             || (untouchable(class).is_none() && self.selection.class(class))
+    }
+
+    /// What one execution of a block counts.
+    pub fn cost(&self, block: &Block, code: &Code<'_>) -> u32 {
+        match &self.weights {
+            None => block.instructions,
+            Some(weights) => weights.of_block(block, code),
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use quipu_classfile::{EditError, PoolEditor, Snippet};
 /// Pool indices of what inserted code refers to, entered when first used.
 pub struct Probes {
     probe: Vec<u8>,
+    activation: Vec<u8>,
     cursor: Vec<u8>,
     cursor_descriptor: String,
     relative_to: Option<Vec<u8>>,
@@ -17,6 +18,7 @@ impl Probes {
         Probes {
             relative_to: relative_to.map(|class| class.as_bytes().to_vec()),
             probe: format!("{runtime}/Probe").into_bytes(),
+            activation: format!("{runtime}/Activation").into_bytes(),
             cursor: format!("{runtime}/Cursor").into_bytes(),
             cursor_descriptor: format!("L{runtime}/Cursor;"),
         }
@@ -35,8 +37,30 @@ impl Probes {
         name: &str,
         descriptor: &str,
     ) -> Result<(), EditError> {
+        self.call_in(&self.probe, pool, snippet, name, descriptor)
+    }
+
+    /// Appends a call of the code that brings agents in; there only while there is one.
+    pub fn activation(
+        &self,
+        pool: &mut PoolEditor<'_, '_>,
+        snippet: &mut Snippet,
+        name: &str,
+        descriptor: &str,
+    ) -> Result<(), EditError> {
+        self.call_in(&self.activation, pool, snippet, name, descriptor)
+    }
+
+    fn call_in(
+        &self,
+        class: &[u8],
+        pool: &mut PoolEditor<'_, '_>,
+        snippet: &mut Snippet,
+        name: &str,
+        descriptor: &str,
+    ) -> Result<(), EditError> {
         let descriptor = descriptor.replace('@', &self.cursor_descriptor);
-        let index = pool.method_ref(&self.probe, name.as_bytes(), descriptor.as_bytes())?;
+        let index = pool.method_ref(class, name.as_bytes(), descriptor.as_bytes())?;
         snippet.invokestatic(index, descriptor.as_bytes());
         Ok(())
     }
