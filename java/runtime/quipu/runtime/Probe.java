@@ -43,8 +43,12 @@ public final class Probe {
 
     private static final long LOCK = U.allocateMemory(8);
 
+    /** Ids of the threads that ended last, by bucket. A virtual thread still runs code of the JDK after its end. */
+    private static final long ENDED = U.allocateMemory(8 << 16);
+
     static {
         U.putLong(LOCK, 0);
+        U.setMemory(ENDED, 8 << 16, (byte) 0);
     }
 
     private Probe() {}
@@ -289,6 +293,9 @@ public final class Probe {
     }
 
     private static Cursor begin(Thread thread, int bucket) {
+        if (U.getLong(ENDED + 8L * bucket) == U.getLong(thread, TID)) {
+            return NOWHERE;
+        }
         Cursor cursor;
         try {
             int group = Natives.group(thread);
@@ -330,7 +337,9 @@ public final class Probe {
 
     /** The thread has ended; its tree waits for the next thread of the group. */
     static void end(Thread thread) {
-        int bucket = (int) U.getLong(thread, TID) & 0xFFFF;
+        long tid = U.getLong(thread, TID);
+        int bucket = (int) tid & 0xFFFF;
+        U.putLong(ENDED + 8L * bucket, tid);
         lock();
         Cursor before = null;
         Cursor cursor = TABLE[bucket];
