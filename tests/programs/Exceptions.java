@@ -148,7 +148,7 @@ public class Exceptions {
         byCatchingHandle(n);
         byLambda(n);
         byConstructor(n);
-        byThread(200);
+        byThread(Integer.parseInt(args[1]));
         System.out.println("done");
     }
 }

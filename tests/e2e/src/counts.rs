@@ -110,10 +110,10 @@ impl<'p> ThreadCounts<'p> {
         sum
     }
 
-    /// How deep the tree is.
+    /// How deep the tree is, opaque methods aside.
     pub fn depth(&self) -> u32 {
         let depths = self.profile.tree().depths();
-        self.nodes().map(|node| depths[node as usize]).max().unwrap_or(0)
+        self.nodes().filter(|&node| !self.is_opaque(node)).map(|node| depths[node as usize]).max().unwrap_or(0)
     }
 
     /// What one context counted.

@@ -6,7 +6,7 @@ use std::fs;
 use crate::tools::{scratch, tools};
 use crate::{Counts, Jdk, Program};
 
-/// Flags that make two runs comparable: identity hash codes are random otherwise, or depend on what other threads do.
+/// Flags that make two runs comparable, beside what `--deterministic` and the oracle pin: identity hash codes are random otherwise, or depend on what other threads do.
 /// With this they are all the same.
 pub const PINS: [&str; 2] = ["-XX:+UnlockExperimentalVMOptions", "-XX:hashCode=2"];
 

@@ -15,6 +15,7 @@ use quipu_jvm::sys::{
 };
 use quipu_jvm::{Capabilities, Capability, Env, Jvm, Jvmti, MethodId, Ref, Thread};
 
+use crate::pins;
 use crate::recorder::{Method, Recorder};
 use crate::roles::Roles;
 use crate::stepping::{Said, Stepping, change_breakpoint, native_resolves, resolving_length};
@@ -107,12 +108,16 @@ fn prepare(vm: Jvm, file: String) -> quipu_jvm::Result<()> {
 }
 
 /// The program begins: its main thread is watched from here on.
-unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, _: *mut JNIEnv, thread: jthread) {
+unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
     guarded(|| {
-        // SAFETY: the VM passes a valid thread.
-        let (Some(oracle), Some(thread)) = (ORACLE.get(), unsafe { Ref::from_raw(thread) }) else { return };
-        let on = EVENTS.iter().try_for_each(|&event| oracle.jvmti.set_event_mode(event, true, Some(thread)));
-        if let Err(error) = on {
+        // SAFETY: the VM passes this thread's environment and a valid thread.
+        let (Some(oracle), Some(env), Some(thread)) =
+            (ORACLE.get(), unsafe { Env::from_raw(env) }, unsafe { Ref::from_raw(thread) })
+        else {
+            return;
+        };
+        let watch = |&event| oracle.jvmti.set_event_mode(event, true, Some(thread));
+        if let Err(error) = pins::pin(&env).and_then(|()| EVENTS.iter().try_for_each(watch)) {
             eprintln!("oracle: {error}");
         }
     });

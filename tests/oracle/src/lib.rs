@@ -9,10 +9,12 @@
 //! - [`recorder`]: the stack and the tree.
 //! - [`tree`]: the contexts, and the file.
 //! - [`stepping`]: why steps are missing while the VM resolves what an instruction names, and how to get them.
+//! - [`pins`]: what has to be the same in the run that is compared.
 //! - [`agent`]: where the VM calls in.
 #![allow(unsafe_code, reason = "an agent is called by the VM, with pointers")]
 
 mod agent;
+mod pins;
 mod recorder;
 mod roles;
 mod stepping;

@@ -10,7 +10,8 @@
 //! throws, or by the end of the method. Native methods that may resolve something count as such an instruction.
 //!
 //! The VM does not report a step for the instruction at which steps are switched on, so that one is counted by hand.
-//! What remains hidden is the loading of the classes that handlers name, while an exception looks for its handler.
+//! What remains hidden is the loading, not the initialisation, of a few classes: those that handlers name, while an
+//! exception looks for its handler, and those of casts that were applied to null before.
 
 use quipu_classfile::opcode::{
     ANEWARRAY, CHECKCAST, GETFIELD, GETSTATIC, INSTANCEOF, INVOKEDYNAMIC, INVOKEINTERFACE, INVOKESPECIAL,

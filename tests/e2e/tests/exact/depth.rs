@@ -8,14 +8,14 @@ fn deep(overflows: u32, megabytes: u32) -> Program {
     Program::new("Deep").arguments([DEPTH.to_string(), overflows.to_string(), megabytes.to_string()])
 }
 
-/// `down` has 4 bytecodes when it ends, and 9 when it goes on.
+/// `down` executes 5 bytecodes when it ends, and 9 when it goes on.
 #[test]
 fn a_recursion_of_100_000_calls_has_100_000_contexts() {
     deep(0, 512).on_every_jdk(|run| {
         let deep = run.assert_whole().thread("deep");
         assert_eq!(deep.contexts("Deep", "down").len() as u64, DEPTH + 1);
         let down = deep.method("Deep", "down");
-        assert_eq!(down, Counts { calls: DEPTH + 1, bytecodes: 9 * DEPTH + 4 });
+        assert_eq!(down, Counts { calls: DEPTH + 1, bytecodes: 9 * DEPTH + 5 });
     });
 }
 
@@ -26,7 +26,8 @@ fn folding_below_a_depth_keeps_the_totals() {
         for (depth, limit) in [("1", 1), ("60", 60)] {
             let folded = deep(0, 512).quipu(["--max-depth", depth]).run(jdk);
             let (whole, folded) = (whole.thread("deep"), folded.assert_whole().thread("deep"));
-            assert!(folded.depth() <= limit, "--max-depth {depth} gave {}", folded.depth());
+            // What is folded hangs from the deepest level.
+            assert!(folded.depth() <= limit + 1, "--max-depth {depth} gave {}", folded.depth());
             let by_method = |thread: &quipu_e2e::ThreadCounts<'_>| {
                 let mut all = thread.by_method();
                 all.retain(|name, _| name.starts_with("Deep."));
@@ -68,7 +69,7 @@ fn one_activation_counts_beyond_an_int() {
             let none = count(0, 0, analysis);
             let outer = count(1, 0, analysis) - none;
             let inner = count(1, 1, analysis) - none - outer;
-            assert_eq!((none, outer, inner), (9, 7, 14), "as javac compiles it");
+            assert_eq!((none, outer, inner), (9, 10, 14), "as javac compiles it");
             let expected = none + 3_000 * (outer + 100_000 * inner);
             assert!(expected > 1 << 31);
             assert_eq!(count(3_000, 100_000, analysis), expected, "--bba {analysis}");

@@ -3,6 +3,7 @@
 use quipu_e2e::{Program, Run};
 
 const CALLS: u64 = 20_000;
+const THREADS: u64 = 200;
 
 /// In each caller, every call was counted, and what was called after the exception was called by that caller.
 fn callers_are_right(run: &Run, callers: &[&str]) {
@@ -12,8 +13,8 @@ fn callers_are_right(run: &Run, callers: &[&str]) {
         assert_eq!(main.path(&["Exceptions.main", &half, after]).calls, CALLS, "after, in {caller}");
     }
     let thrower = run.thread("thrower");
-    assert_eq!(thrower.method("Exceptions", "half").calls, 200);
-    assert_eq!(thrower.method("Exceptions", "after").calls, 100);
+    assert_eq!(thrower.method("Exceptions", "half").calls, THREADS);
+    assert_eq!(thrower.method("Exceptions", "after").calls, THREADS / 2);
 }
 
 const CALLERS: [&str; 6] =
@@ -34,7 +35,7 @@ fn check(run: &Run) {
 }
 
 fn program() -> Program {
-    Program::new("Exceptions").arguments([CALLS.to_string()])
+    Program::new("Exceptions").arguments([CALLS.to_string(), THREADS.to_string()])
 }
 
 #[test]

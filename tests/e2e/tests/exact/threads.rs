@@ -65,7 +65,7 @@ fn virtual_threads_keep_their_context_on_other_carriers() {
 /// Classes that come and go, too: each loader's copy of a class is the same method to the profile.
 #[test]
 fn classes_loaded_many_times_are_counted_together() {
-    Program::new("Loaders").arguments(["60"]).on_every_jdk(|run| {
+    Program::new("Loaders").arguments(["60", "unload"]).on_every_jdk(|run| {
         let main = run.assert_whole().thread("main");
         assert_eq!(main.method("Loaders$Plugin", "run").calls, 61);
         assert_eq!(main.method("Loaders$Plugin", "step").calls, 6_100);

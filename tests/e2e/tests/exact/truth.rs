@@ -13,7 +13,7 @@ use quipu_e2e::{Jdk, Program, compare, library, on_every_jdk, oracle};
 /// What it took to load and link classes is a tree of its own. It cannot be the same: each class loader also loads the
 /// runtime's classes that rewritten code names. How far it agrees is printed.
 fn agrees_with_the_truth(program: &Program, jdk: &Jdk) {
-    let program = program.clone().quipu(["--bba", "precise"]).jvm(oracle::PINS);
+    let program = program.clone().quipu(["--bba", "precise", "--deterministic"]).jvm(oracle::PINS);
     let truth = oracle::trees(&program, jdk);
     let run = program.run(jdk);
     run.assert_whole();
@@ -81,7 +81,7 @@ fn patterns() {
 
 #[test]
 fn exceptions() {
-    on_every_jdk(|jdk| agrees_with_the_truth(&Program::new("Exceptions").arguments(["240"]), jdk));
+    on_every_jdk(|jdk| agrees_with_the_truth(&Program::new("Exceptions").arguments(["240", "0"]), jdk));
 }
 
 #[test]
