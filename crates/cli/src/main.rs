@@ -1,6 +1,7 @@
 //! The `quipu` command. The only place for printing; everything it knows it has from the libraries.
 
 mod agent;
+mod agent_api;
 mod attach;
 mod collect;
 mod demo;
@@ -40,6 +41,7 @@ struct Cli {
 enum Command {
     Run(run::Run),
     Attach(attach::Attach),
+    AgentApi(agent_api::AgentApi),
     Ps(ps::Ps),
     Report(report::Report),
     Diff(report::Diff),
@@ -56,6 +58,7 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
     match command {
         Command::Run(command) => command.run(),
         Command::Attach(command) => command.run(),
+        Command::AgentApi(command) => command.run(),
         Command::Ps(command) => command.run(),
         Command::Report(command) => command.run(),
         Command::Diff(command) => command.run(),
