@@ -214,6 +214,10 @@ public final class Probe {
     /** Counts one execution of a block; the counters lie behind the slots. */
     @ForceInline
     public static void block(long node, int slots, int block) {
+        if (U.getInt(node + Layout.NODE_METHOD) == 0) {
+            // A node outside every tree has slots for all methods and counters for none.
+            return;
+        }
         long counter = node + (Layout.NODE_SLOTS + slots * Layout.SLOT_SIZE + 8 * block);
         U.putLong(counter, U.getLong(counter) + 1);
     }
