@@ -1,0 +1,140 @@
+//! Two profiles in one tree, ready to be explained.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use quipu_profile::{
+    Aligned, Builder, Matching, MethodId, MethodSpec, Names, NoSuchMetric, NodeId, Profile, ThreadSpec,
+    UNKNOWN_SITE, thread_pattern,
+};
+
+use crate::renames::{self, Key, Renamed};
+
+/// Both profiles in one tree. Recursion is collapsed: how deep it goes says nothing about who is to blame.
+pub(crate) struct Pair {
+    /// Both, lined up, recursion as it was. What subjects are judged by.
+    pub(crate) aligned: Aligned,
+    /// The tree that the columns below are over.
+    pub(crate) tree: Profile,
+    /// Own values before and after, by node.
+    pub(crate) own: [Vec<u64>; 2],
+    /// Values with all that was called.
+    pub(crate) total: [Vec<u64>; 2],
+    /// Calls; all zero when they were not counted.
+    pub(crate) calls: [Vec<u64>; 2],
+    /// Methods that have another name now.
+    pub(crate) renamed: Vec<Renamed>,
+    /// The same, by key: from the baseline's to the new profile's.
+    pub(crate) names: BTreeMap<Key, Key>,
+}
+
+impl Pair {
+    /// Lines up the threads of two profiles that `wanted` accepts.
+    pub(crate) fn new(
+        a: &Profile,
+        b: &Profile,
+        metric: &str,
+        wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<Pair, NoSuchMetric> {
+        let folded = folded_patterns(a, b);
+        let thread = |name: &str| {
+            let pattern = thread_pattern(name);
+            let name = if folded.contains(&pattern) { pattern } else { name.to_owned() };
+            wanted(&name).then_some(name)
+        };
+        let select = |profile: &Profile| profile.select_threads(|p, t| thread(p.str(t.name)).is_some());
+        let (names, renamed) = renames::find(&select(a), &select(b), metric);
+        let a = reshape(a, metric, &thread, &names);
+        let b = reshape(b, metric, &thread, &BTreeMap::new());
+        let matching = Matching { names: Names::ByOrigin, threads: true };
+        let aligned = Aligned::new(&a, &b, metric, matching)?;
+        let tree = aligned.both.collapse_recursion();
+        let column = |tree: &Profile, side: usize| tree.metrics()[side].values().to_vec();
+        let total = [0, 1].map(|side| tree.inclusive(&tree.metrics()[side]));
+        // The same profiles make the same tree, whatever the metric, so nodes have the same ids in both.
+        let calls = match Aligned::new(&a, &b, "calls", matching) {
+            Ok(calls) => {
+                let calls = calls.both.collapse_recursion();
+                [0, 1].map(|side| column(&calls, side))
+            }
+            Err(_) => [vec![0; tree.tree().len()], vec![0; tree.tree().len()]],
+        };
+        let own = [0, 1].map(|side| column(&tree, side));
+        Ok(Pair { aligned, tree, own, total, calls, renamed, names })
+    }
+
+    /// The method of a node by the names both profiles go by; nothing for a thread's root.
+    pub(crate) fn key(&self, node: NodeId) -> Option<Key> {
+        self.tree.tree().method(node).map(|method| renames::key_of(&self.tree, method))
+    }
+
+    /// Whether a side has the context.
+    pub(crate) fn present(&self, side: usize, node: NodeId) -> bool {
+        self.total[side][node as usize] != 0 || self.calls[side][node as usize] != 0
+    }
+}
+
+/// Patterns of thread names whose threads must be taken together, because the two runs do not have the same ones.
+fn folded_patterns(a: &Profile, b: &Profile) -> BTreeSet<String> {
+    let names = |profile: &Profile| -> BTreeMap<String, BTreeSet<String>> {
+        let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for thread in profile.threads() {
+            let name = profile.str(thread.name);
+            found.entry(thread_pattern(name)).or_default().insert(name.to_owned());
+        }
+        found
+    };
+    let (a, b) = (names(a), names(b));
+    let differ = a.iter().filter(|(pattern, names)| b.get(*pattern).is_some_and(|other| other != *names));
+    differ.map(|(pattern, _)| pattern.clone()).collect()
+}
+
+/// The profile with other names for threads and methods, and without call sites: a bytecode index means nothing in a
+/// method that was edited.
+fn reshape(
+    profile: &Profile,
+    metric: &str,
+    thread_name: &dyn Fn(&str) -> Option<String>,
+    names: &BTreeMap<Key, Key>,
+) -> Profile {
+    let mut builder = Builder::with_capacity(profile.tree().len());
+    let methods: Vec<MethodId> = (0..profile.methods().len() as MethodId)
+        .map(|id| {
+            let method = profile.method(id);
+            let str = |id| profile.str(id);
+            let renamed = if names.is_empty() { None } else { names.get(&renames::key_of(profile, id)) };
+            let (class, name, descriptor) = match renamed {
+                Some((class, name, descriptor)) => (class.as_str(), name.as_str(), descriptor.as_str()),
+                None => (str(method.class), str(method.name), str(method.descriptor)),
+            };
+            let flags = method.flags;
+            builder.method(MethodSpec { class, name, descriptor, flags, ..MethodSpec::default() })
+        })
+        .collect();
+    let columns: Vec<_> = profile
+        .metrics()
+        .iter()
+        .filter(|column| column.name() == metric || column.name() == "calls")
+        .map(|column| (builder.metric(column.spec().clone()), column.values()))
+        .collect();
+    let tree = profile.tree();
+    let mut places: Vec<NodeId> = vec![0; tree.len()];
+    for thread in profile.threads() {
+        let Some(name) = thread_name(profile.str(thread.name)) else { continue };
+        let labels: Vec<_> = thread.labels.iter().map(|&(k, v)| (profile.str(k), profile.str(v))).collect();
+        let spec = ThreadSpec { name: &name, group: "", kind: thread.kind, threads: thread.threads, labels: &labels };
+        let into = builder.thread(spec);
+        for node in tree.subtree(thread.root) {
+            let place = match (tree.parent(node), tree.method(node)) {
+                (Some(parent), Some(method)) => {
+                    builder.push(places[parent as usize], methods[method as usize], UNKNOWN_SITE)
+                }
+                _ => builder.root(into),
+            };
+            places[node as usize] = place;
+            for &(column, values) in &columns {
+                builder.add(place, column, values[node as usize]);
+            }
+        }
+    }
+    builder.finish()
+}
