@@ -113,19 +113,28 @@ impl<'p> ThreadCounts<'p> {
     /// How deep the tree is, opaque methods aside.
     pub fn depth(&self) -> u32 {
         let depths = self.profile.tree().depths();
-        self.nodes().filter(|&node| !self.is_opaque(node)).map(|node| depths[node as usize]).max().unwrap_or(0)
+        self.nodes()
+            .filter(|&node| !self.is_opaque(node))
+            .map(|node| depths[node as usize])
+            .max()
+            .unwrap_or(0)
     }
 
     /// What one context counted.
     pub fn counts(&self, node: NodeId) -> Counts {
-        let value = |metric: &str| self.profile.metric(metric).map_or(0, |metric| metric.values()[node as usize]);
+        let value =
+            |metric: &str| self.profile.metric(metric).map_or(0, |metric| metric.values()[node as usize]);
         Counts { calls: value("calls"), bytecodes: value("bytecodes") }
     }
 
     /// `class.method(descriptor)` of a context.
     pub fn name(&self, node: NodeId) -> String {
         let Some(method) = self.profile.tree().method(node) else { return String::new() };
-        format!("{}{}", self.profile.method_name(method), self.profile.str(self.profile.method(method).descriptor))
+        format!(
+            "{}{}",
+            self.profile.method_name(method),
+            self.profile.str(self.profile.method(method).descriptor)
+        )
     }
 
     /// The contexts, parents first.

@@ -53,7 +53,9 @@ pub struct Trees {
 pub fn trees(program: &Program, jdk: &Jdk) -> Trees {
     let file = scratch("oracle").join("tree.txt");
     let agent = format!("-agentpath:{}={}", tools().oracle.display(), file.display());
-    let output = program.run_without_profiler(jdk, &["-Xint".to_owned(), agent]);
+    // Without a compiler the VM does not set this property, and the table of properties would be another.
+    let property = "-Dsun.management.compiler=none".to_owned();
+    let output = program.run_without_profiler(jdk, &["-Xint".to_owned(), property, agent]);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "under the oracle: {}\n{stderr}", output.status);
     let text = fs::read_to_string(&file).expect("the oracle's file");

@@ -177,7 +177,12 @@ impl Run {
     /// Checks that the program ended well and that nothing is missing from its profile.
     pub fn assert_whole(&self) -> &Self {
         assert!(self.status.success(), "{}", self.said());
-        assert!(self.profile().meta.lost.is_empty(), "lost {:?}; {}", self.profile().meta.lost, self.left_alone());
+        assert!(
+            self.profile().meta.lost.is_empty(),
+            "lost {:?}; {}",
+            self.profile().meta.lost,
+            self.left_alone()
+        );
         self
     }
 

@@ -36,14 +36,20 @@ fn compile(jdk: &Jdk) -> PathBuf {
         }
     }
     files.sort();
-    let contents: String = files.iter().map(|file| fs::read_to_string(file).expect("a readable source")).collect();
+    let contents: String =
+        files.iter().map(|file| fs::read_to_string(file).expect("a readable source")).collect();
     if fs::read_to_string(&stamp).is_ok_and(|compiled| compiled == contents) {
         return classes;
     }
     let fresh = scratch("classes");
     let mut javac = Command::new(jdk.home.join("bin/javac"));
     let output = javac.args(["-g", "-nowarn", "-d"]).arg(&fresh).args(&files).output().expect("javac runs");
-    assert!(output.status.success(), "javac of JDK {}:\n{}", jdk.feature, String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "javac of JDK {}:\n{}",
+        jdk.feature,
+        String::from_utf8_lossy(&output.stderr)
+    );
     let _ = fs::remove_dir_all(&classes);
     fs::rename(&fresh, &classes).expect("classes move into place");
     fs::write(stamp, contents).expect("a stamp can be written");

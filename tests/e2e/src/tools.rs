@@ -28,7 +28,17 @@ pub fn tools() -> &'static Tools {
         let built = build_directory();
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut build = Command::new(cargo);
-        build.args(["build", "-q", "-p", "quipu-cli", "-p", "quipu-agent", "-p", "quipu-oracle", "--target-dir"]);
+        build.args([
+            "build",
+            "-q",
+            "-p",
+            "quipu-cli",
+            "-p",
+            "quipu-agent",
+            "-p",
+            "quipu-oracle",
+            "--target-dir",
+        ]);
         build.arg(target_directory()).current_dir(env!("CARGO_MANIFEST_DIR"));
         if built.ends_with("release") {
             build.arg("--release");

@@ -87,7 +87,8 @@ fn prepare(vm: Jvm, file: String) -> quipu_jvm::Result<()> {
         Capability::CAN_GET_BYTECODES,
     ]))?;
     let watch = Watch { recorder: Recorder::new(), stepping: Stepping::default() };
-    let _ = ORACLE.set(Oracle { jvmti, file: file.into(), roles: Mutex::default(), watch: Mutex::new(watch) });
+    let _ =
+        ORACLE.set(Oracle { jvmti, file: file.into(), roles: Mutex::default(), watch: Mutex::new(watch) });
     let callbacks = jvmtiEventCallbacks {
         VMInit: Some(vm_init),
         VMDeath: Some(vm_death),
@@ -225,7 +226,12 @@ fn bytecodes(jvmti: Jvmti, method: jmethodID) -> Vec<u8> {
     }
 }
 
-unsafe extern "system" fn method_entry(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread, method: jmethodID) {
+unsafe extern "system" fn method_entry(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    thread: jthread,
+    method: jmethodID,
+) {
     // SAFETY: the VM's own arguments.
     unsafe {
         on_event(env, thread, method, |watch, jvmti, thread, number| {
@@ -322,7 +328,14 @@ unsafe extern "system" fn exception_catch(
 }
 
 /// Switches steps on, if they are off, and counts the one that the VM did not report, or only will.
-fn unreported(watch: &mut Watch, jvmti: Jvmti, thread: Thread<'_>, method: jmethodID, number: u32, bci: usize) {
+fn unreported(
+    watch: &mut Watch,
+    jvmti: Jvmti,
+    thread: Thread<'_>,
+    method: jmethodID,
+    number: u32,
+    bci: usize,
+) {
     if watch.stepping.is_news(watch.recorder.depth(), bci, Said::Other) {
         watch.stepping.resume(jvmti, thread);
         step(watch, jvmti, thread, method, number, bci);

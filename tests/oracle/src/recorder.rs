@@ -3,9 +3,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use quipu_classfile::opcode::{
-    INVOKEINTERFACE, INVOKESPECIAL, INVOKESTATIC, INVOKEVIRTUAL, IRETURN, RETURN,
-};
+use quipu_classfile::opcode::{INVOKEINTERFACE, INVOKESPECIAL, INVOKESTATIC, INVOKEVIRTUAL, IRETURN, RETURN};
 
 use crate::roles::Role;
 use crate::tree::{CALLS, LOADING, Made, NodeId, Tree};
@@ -118,7 +116,16 @@ impl Recorder {
             Role::Intrinsic | Role::Hidden => None,
             Role::Native | Role::UntouchedIntrinsic | Role::Transparent | Role::Loading => context,
         };
-        self.stack.push(Frame { method, context, own, bci: 0, steps: 0, resolving: false, breakpoint: None, next: None });
+        self.stack.push(Frame {
+            method,
+            context,
+            own,
+            bci: 0,
+            steps: 0,
+            resolving: false,
+            breakpoint: None,
+            next: None,
+        });
     }
 
     /// A method is left.
@@ -198,7 +205,9 @@ impl Recorder {
     /// Of a recursive call that ends with the same return as its caller, the VM may report one only: it takes the other
     /// for the place at which it was told to report steps, or breakpoints, again.
     fn count_unreported_return(&mut self, method: u32) {
-        let Some(next) = self.stack.last().filter(|frame| frame.method == method).and_then(|frame| frame.next) else {
+        let Some(next) =
+            self.stack.last().filter(|frame| frame.method == method).and_then(|frame| frame.next)
+        else {
             return;
         };
         if (IRETURN..=RETURN).contains(&self.methods[method as usize].opcode(next)) {
@@ -225,7 +234,9 @@ impl Recorder {
     }
 
     fn how_called(&self) -> Made {
-        let Some(frame) = self.stack.last().filter(|frame| frame.own.is_some()) else { return Made::Otherwise };
+        let Some(frame) = self.stack.last().filter(|frame| frame.own.is_some()) else {
+            return Made::Otherwise;
+        };
         match self.methods[frame.method as usize].opcode(frame.bci) {
             INVOKESTATIC | INVOKESPECIAL => Made::Directly,
             INVOKEVIRTUAL | INVOKEINTERFACE => Made::Virtually,

@@ -41,8 +41,8 @@ pub struct Stepping {
 pub fn resolving_length(opcode: u8) -> Option<usize> {
     match opcode {
         LDC => Some(2),
-        GETSTATIC | PUTSTATIC | GETFIELD | PUTFIELD | NEW | ANEWARRAY | CHECKCAST | INSTANCEOF | LDC_W | LDC2_W
-        | INVOKEVIRTUAL | INVOKESPECIAL | INVOKESTATIC => Some(3),
+        GETSTATIC | PUTSTATIC | GETFIELD | PUTFIELD | NEW | ANEWARRAY | CHECKCAST | INSTANCEOF | LDC_W
+        | LDC2_W | INVOKEVIRTUAL | INVOKESPECIAL | INVOKESTATIC => Some(3),
         MULTIANEWARRAY => Some(4),
         INVOKEINTERFACE | INVOKEDYNAMIC => Some(5),
         _ => None,

@@ -43,7 +43,8 @@ fn folding_below_a_depth_keeps_the_totals() {
 fn a_stack_overflow_does_not_disturb_later_counts() {
     for flags in [["-Xint"], ["-Xbatch"]] {
         let overflows = 50;
-        let program = Program::new("Deep").arguments(["10".to_owned(), overflows.to_string(), "1".to_owned()]);
+        let program =
+            Program::new("Deep").arguments(["10".to_owned(), overflows.to_string(), "1".to_owned()]);
         program.quipu(["--bba", "precise"]).jvm(flags).on_every_jdk(|run| {
             assert!(run.status.success(), "{}", run.said());
             let deep = run.thread("deep");

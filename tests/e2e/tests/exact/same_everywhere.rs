@@ -25,8 +25,7 @@ fn program(analysis: &'static str) -> Program {
 fn application(program: &Program, jdk: &Jdk) -> Profile {
     let run = program.run(jdk);
     let profile = run.assert_whole().profile();
-    let mut profile =
-        profile.select_threads(|profile, thread| THREADS.contains(&profile.str(thread.name)));
+    let mut profile = profile.select_threads(|profile, thread| THREADS.contains(&profile.str(thread.name)));
     profile.meta.target = Target::default();
     profile
 }
