@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use quipu_arena::place;
-use quipu_collector::arena::ArenaFile;
+use quipu_collector::arena::{ArenaFile, is_arena};
 use quipu_collector::import;
 use quipu_profile::Profile;
 
@@ -35,9 +35,9 @@ pub fn from_arena(path: &Path) -> anyhow::Result<Profile> {
     import::profile(&bytes).map_err(|e| Failure::usage(format!("{} {e}", path.display())))
 }
 
-/// A profile from a `.quipu` file, or from the arena of a target that was killed.
+/// A profile from a `.quipu` file, or from an arena: of a target that was killed, or that had no agent.
 pub fn load(path: &Path) -> anyhow::Result<Profile> {
-    if place::pid_of(path).is_some() {
+    if is_arena(path) {
         return from_arena(path);
     }
     Profile::load(path).map_err(Failure::usage)

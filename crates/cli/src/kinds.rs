@@ -118,7 +118,7 @@ fn readable(path: &str) -> Result<PathBuf, String> {
 }
 
 /// `500M`, `8G`, `1048576`.
-fn size(text: &str) -> Result<u64, String> {
+pub fn size(text: &str) -> Result<u64, String> {
     let (digits, unit) = match text.strip_suffix(['k', 'K', 'm', 'M', 'g', 'G']) {
         Some(digits) => (digits, text.chars().last().map_or('b', |c| c.to_ascii_lowercase())),
         None => (text, 'b'),

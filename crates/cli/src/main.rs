@@ -8,7 +8,9 @@ mod demo;
 mod deterministic;
 mod exit;
 mod export;
+mod files;
 mod generate;
+mod instrument;
 mod kinds;
 mod ps;
 mod report;
@@ -43,6 +45,7 @@ enum Command {
     Attach(attach::Attach),
     AgentApi(agent_api::AgentApi),
     Ps(ps::Ps),
+    Instrument(instrument::Instrument),
     Report(report::Report),
     Diff(report::Diff),
     Overlap(report::Overlap),
@@ -60,6 +63,7 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
         Command::Attach(command) => command.run(),
         Command::AgentApi(command) => command.run(),
         Command::Ps(command) => command.run(),
+        Command::Instrument(command) => command.run(),
         Command::Report(command) => command.run(),
         Command::Diff(command) => command.run(),
         Command::Overlap(command) => command.run(),

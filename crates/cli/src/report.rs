@@ -21,7 +21,7 @@ Examples:
   quipu report profile.quipu --by class --metric bytecodes/calls
   quipu report profile.quipu --by tree --json                every context, for programs")]
 pub struct Report {
-    /// A .quipu file, or the .arena file of a target that was killed
+    /// A .quipu file, or the .arena file of a target that was killed or had no agent
     file: PathBuf,
 
     /// What the rows are

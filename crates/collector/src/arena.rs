@@ -15,6 +15,18 @@ pub struct ArenaFile {
     path: PathBuf,
 }
 
+/// Whether a file is an arena, whatever its name.
+pub fn is_arena(path: &Path) -> bool {
+    // Profiles begin with the same four letters; theirs go on where an arena has its (small) version.
+    const NO_VERSION: u32 = 1 << 16;
+    let mut start = [0; 8];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    let word = |at| Bytes(&start).u32(at);
+    read.is_ok()
+        && word(header::MAGIC) == Some(layout::MAGIC)
+        && word(header::VERSION).is_some_and(|version| version < NO_VERSION)
+}
+
 impl ArenaFile {
     /// Opens a file.
     pub fn open(path: &Path) -> io::Result<ArenaFile> {

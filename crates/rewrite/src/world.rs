@@ -16,16 +16,21 @@ const DEEPEST_HIERARCHY: usize = 1000;
 /// Finds the bytes of a class by its internal name.
 pub type FindClass = Box<dyn Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync>;
 
+/// By internal name; `None` for those that were looked for in vain.
+type Classes = HashMap<Box<[u8]>, Option<Arc<Class>>>;
+/// Name and descriptor.
+type MethodKey = (Box<[u8]>, Box<[u8]>);
+
 /// What is known of classes.
 pub struct World {
     find: FindClass,
-    classes: Mutex<HashMap<Box<[u8]>, Option<Arc<Class>>>>,
+    classes: Mutex<Classes>,
 }
 
 struct Class {
     super_name: Option<Box<[u8]>>,
     is_final: bool,
-    methods: HashMap<(Box<[u8]>, Box<[u8]>), Traits>,
+    methods: HashMap<MethodKey, Traits>,
 }
 
 #[derive(Clone, Copy)]

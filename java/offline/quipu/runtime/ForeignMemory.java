@@ -71,7 +71,7 @@ final class ForeignMemory extends Unsafe {
 
     @Override
     long getLong(long address) {
-        return (long) LONG.get(address);
+        return address >= 0 ? (long) LONG.get(address) : getInt(address) & 0xFFFFFFFFL | (long) getInt(address + 4) << 32;
     }
 
     @Override

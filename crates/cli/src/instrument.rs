@@ -1,0 +1,243 @@
+//! `quipu instrument`: rewrite offline, for JVMs that no agent goes into.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context;
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use quipu_classfile::BlockAnalysis;
+use quipu_offline::{InputFile, Instrumenter, Outcome, Progress, RuntimeImage, RuntimeOptions};
+use quipu_rewrite::{Plan, Selection, parse_classes};
+
+use crate::exit::{DONE, Failure};
+use crate::files;
+use crate::kinds::{MergeThreads, size};
+
+/// Rewrite a jar, a directory or a class, to be profiled without an agent.
+///
+/// The result runs on any JVM from 8 on, with quipu-runtime.jar on its class path, and counts what `quipu run --exact`
+/// counts for the same classes; the JDK's own are not counted. It leaves quipu-PID.arena in its working directory,
+/// which `quipu report` and the others read.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  quipu instrument app.jar -o app-counted.jar
+  java -cp app-counted.jar:quipu-runtime.jar com.acme.Main
+  quipu report quipu-4711.arena --by method
+  quipu merge quipu-4711.arena -o app.quipu
+
+  quipu instrument classes -o classes-counted --include com.acme --bba precise
+  quipu instrument boot.jar -o boot-counted.jar --runtime lib/quipu-runtime.jar
+
+When the program runs, system properties say what to do (-Dquipu.output=FILE):
+  quipu.output   where the profile goes; %p stands for the process id
+  quipu.limit    the size it may grow to [default: 1g]
+  quipu.max-depth, quipu.merge-threads   as the options of the same names")]
+pub struct Instrument {
+    /// A jar (or war), a .class file, or a directory of them
+    input: PathBuf,
+
+    /// The instrumented jar; for a directory or a class, a directory
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+
+    /// Where the runtime's jar goes [default: quipu-runtime.jar beside OUT]
+    #[arg(long, value_name = "FILE")]
+    runtime: Option<PathBuf>,
+
+    /// Where blocks of bytecodes end: `default`, `precise` (exact under exceptions too), or a list of
+    /// instruction classes such as `calls,throws`
+    #[arg(long, value_name = "WHICH", default_value = "default")]
+    bba: String,
+
+    /// Two calls of one method from different places in a caller are two contexts
+    #[arg(long)]
+    sites: bool,
+
+    /// Count executions of every basic block too, for `report --by line`
+    #[arg(long)]
+    blocks: bool,
+
+    /// Fold contexts below this depth
+    #[arg(long, value_name = "N")]
+    max_depth: Option<u32>,
+
+    /// Only these packages, classes or methods (com.acme, com.acme.Foo, com.acme.Foo#bar*); repeatable
+    #[arg(long, value_name = "PATTERN")]
+    include: Vec<String>,
+
+    /// Not these packages, classes or methods; repeatable
+    #[arg(long, value_name = "PATTERN")]
+    exclude: Vec<String>,
+
+    /// Which ended threads share a tree with later ones
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = MergeThreads::Name)]
+    merge_threads: MergeThreads,
+
+    /// Most memory and disk for the profile, e.g. 500M or 8G [default: 1G]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    arena_limit: Option<u64>,
+
+    /// The JDK whose native and intrinsic methods are shown as leaves, or `none` [default: that of JAVA_HOME or PATH]
+    #[arg(long, value_name = "HOME")]
+    jdk: Option<PathBuf>,
+
+    /// List what could not be instrumented
+    #[arg(short, long)]
+    verbose: bool,
+}
+
+impl Instrument {
+    /// Writes the instrumented program and its runtime.
+    pub fn run(self) -> anyhow::Result<u8> {
+        let bar = Bar::new();
+        let with = Instrumenter { plan: self.plan()?, jdk: self.jdk()?.map(Arc::new), progress: &bar };
+        let wrong = |error: quipu_offline::Error| Failure::usage(format!("{} {error}", self.input.display()));
+        let unreadable = || format!("cannot read {}", self.input.display());
+        if files::same(&self.input, &self.output) {
+            return Err(Failure::usage("the output would replace the input: name another file"));
+        }
+        let outcome = if self.input.is_dir() {
+            let found = files::below(&self.input, &self.output)?;
+            let (changed, outcome) = with.directory(&found.files).map_err(wrong)?;
+            files::write_directory(&self.input, &self.output, &found, &changed)?;
+            outcome
+        } else if self.input.extension().is_some_and(|extension| extension == "class") {
+            let bytes = fs::read(&self.input).with_context(unreadable)?;
+            let (written, outcome) = with.class(&bytes).map_err(wrong)?;
+            files::write_all(&class_root(&self.output, &written)?, &written)?;
+            outcome
+        } else {
+            let bytes = fs::read(&self.input).with_context(unreadable)?;
+            let (jar, outcome) = with.jar(&bytes).map_err(wrong)?;
+            files::replace(&self.output, &jar)?;
+            outcome
+        };
+        bar.finish();
+        let runtime = self.runtime.clone().unwrap_or_else(|| self.output.with_file_name("quipu-runtime.jar"));
+        let options = RuntimeOptions {
+            sites: self.sites,
+            max_depth: self.max_depth,
+            merge_threads: Some(self.merge_threads.as_str().to_owned()),
+            limit: self.arena_limit,
+        };
+        files::replace(&runtime, &quipu_offline::runtime::jar(&options).map_err(Failure::usage)?)?;
+        self.tell(&outcome, &runtime);
+        Ok(DONE)
+    }
+
+    fn plan(&self) -> anyhow::Result<Plan> {
+        let mut selection = Selection::default();
+        self.include.iter().for_each(|pattern| selection.include(pattern));
+        self.exclude.iter().for_each(|pattern| selection.exclude(pattern));
+        let analysis = match self.bba.as_str() {
+            "default" => BlockAnalysis::Default,
+            "precise" => BlockAnalysis::Precise,
+            list => BlockAnalysis::Custom(
+                parse_classes(list).map_err(|unknown| Failure::usage(format!("--bba {list}: {unknown}")))?,
+            ),
+        };
+        Ok(Plan {
+            runtime: quipu_offline::RUNTIME_PACKAGE,
+            relative_to: None,
+            analysis,
+            sites: self.sites,
+            blocks: self.blocks,
+            selection,
+            activation: false,
+            weights: None,
+        })
+    }
+
+    /// The JDK that was named, or any.
+    fn jdk(&self) -> anyhow::Result<Option<RuntimeImage>> {
+        if let Some(home) = &self.jdk {
+            if home.as_os_str() == "none" {
+                return Ok(None);
+            }
+            let image = RuntimeImage::open(home).ok_or_else(|| {
+                Failure::usage(format!("{} is not the home of a JDK of version 9 or newer", home.display()))
+            })?;
+            return Ok(Some(image));
+        }
+        let given = std::env::var_os("JAVA_HOME").map(PathBuf::from);
+        let on_path = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
+            .filter_map(|folder| folder.join("java").canonicalize().ok())
+            .filter_map(|java| java.ancestors().nth(2).map(Path::to_path_buf))
+            .next();
+        Ok(given.into_iter().chain(on_path).find_map(|home| RuntimeImage::open(&home)))
+    }
+
+    fn tell(&self, outcome: &Outcome, runtime: &Path) {
+        let Outcome { classes, methods, jars, left, notices, main_class } = outcome;
+        let within = if *jars > 1 { format!(" in {jars} jars") } else { String::new() };
+        eprintln!(
+            "quipu: wrote {}: {methods} methods of {classes} classes{within} count themselves",
+            self.output.display()
+        );
+        for notice in notices {
+            eprintln!("quipu: {}: {notice}", self.input.display());
+        }
+        if !left.is_empty() {
+            let how = if self.verbose { "" } else { "; --verbose lists them" };
+            eprintln!(
+                "quipu: {} classes and methods could not be rewritten and are as they were{how}",
+                left.len()
+            );
+        }
+        if self.verbose {
+            for left in left {
+                eprintln!("quipu:   {}: {}", left.what, left.why);
+            }
+        }
+        eprintln!(
+            "quipu: run it with: java -cp {}:{} {}\nquipu: it leaves quipu-PID.arena: quipu report quipu-PID.arena",
+            self.output.display(),
+            runtime.display(),
+            main_class.as_deref().unwrap_or("MAIN-CLASS")
+        );
+    }
+}
+
+/// The directory that is to be on the class path: the output, without the class's own path if it was named so.
+fn class_root(output: &Path, written: &[InputFile]) -> anyhow::Result<PathBuf> {
+    if output.extension().is_none_or(|extension| extension != "class") {
+        return Ok(output.to_owned());
+    }
+    let class = written.first().map(|file| Path::new(&file.name)).context("nothing was written")?;
+    if !output.ends_with(class) {
+        return Err(Failure::usage(format!(
+            "the class must lie where class loaders look for it: name a directory, or a path that ends in {}",
+            class.display()
+        )));
+    }
+    Ok(output.ancestors().nth(class.components().count()).unwrap_or(Path::new("")).to_owned())
+}
+
+/// Classes done, on a terminal.
+struct Bar(ProgressBar);
+
+impl Bar {
+    fn new() -> Bar {
+        let bar = ProgressBar::new(0);
+        let style = ProgressStyle::with_template("{bar:40} {pos}/{len} classes");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Bar(bar)
+    }
+
+    fn finish(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
+impl Progress for Bar {
+    fn found(&self, classes: u64) {
+        self.0.inc_length(classes);
+    }
+
+    fn done(&self, classes: u64) {
+        self.0.inc(classes);
+    }
+}
