@@ -9,10 +9,14 @@ use anyhow::Context;
 use quipu_profile::Profile;
 use serde::Serialize;
 
+use crate::classes;
 use crate::jdk::Jdk;
 use crate::profiler::{Origin, Profiler};
 use crate::program::Program;
 use crate::workshop::Workshop;
+
+/// The system takes arguments of up to 128 KiB.
+const LONGEST: usize = 100_000;
 
 /// A program under a profiler on a JDK, ready to be started any number of times.
 pub struct Launch {
@@ -32,12 +36,33 @@ pub struct Product {
     pub contexts: Option<u64>,
     /// Calls in it.
     pub calls: Option<u64>,
+    /// Samples in it.
+    pub samples: Option<u64>,
     /// Bytecodes in it.
     pub bytecodes: Option<u64>,
     /// What it says it lost, by cause.
     pub lost: Vec<(String, u64)>,
     /// What a peer's own tool says is in it.
     pub answer: Vec<String>,
+}
+
+impl Product {
+    /// Takes `calls 12` and the like out of what a peer's tool printed.
+    fn answered(lines: Vec<String>) -> Product {
+        let mut product = Product::default();
+        for line in lines {
+            let number =
+                line.split_once(' ').and_then(|(what, n)| Some((what, n.parse::<f64>().ok()? as u64)));
+            match number {
+                Some(("calls", n)) => product.calls = Some(n),
+                Some(("contexts", n)) => product.contexts = Some(n),
+                Some(("samples", n)) => product.samples = Some(n),
+                Some(("lost", n)) => product.lost.push(("samples".to_owned(), n)),
+                _ => product.answer.push(line),
+            }
+        }
+        product
+    }
 }
 
 impl Launch {
@@ -54,8 +79,16 @@ impl Launch {
             Some(name) => workshop.unpacked(&lib, name, jdk)?,
             None => PathBuf::new(),
         };
+        let class_path = workshop.class_path(program, jdk)?;
+        let wants_classes = profiler.jvm.iter().any(|option| option.contains("{classes}"));
+        let classes = if wants_classes {
+            classes::of_package(&program.package, &class_path, jdk)?.join(";")
+        } else {
+            String::new()
+        };
         let fill = |text: &String| {
-            text.replace("{out}", &out.to_string_lossy())
+            text.replace("{classes}", &classes)
+                .replace("{out}", &out.to_string_lossy())
                 .replace("{package}", &program.package)
                 .replace("{jdk}", &jdk.home.to_string_lossy())
                 .replace("{lib}", &lib.to_string_lossy())
@@ -73,8 +106,10 @@ impl Launch {
         }
         words.push(jdk.tool("java").into());
         words.extend(program.jvm.iter().map(OsString::from));
-        words.extend(profiler.jvm.iter().map(|option| fill(option).into()));
-        words.extend(["-cp".into(), workshop.class_path(program, jdk)?, program.main.clone().into()]);
+        for option in profiler.jvm.iter().map(fill) {
+            words.push(if option.len() < LONGEST { option.into() } else { argument_file(out, &option)? });
+        }
+        words.extend(["-cp".into(), class_path, program.main.clone().into()]);
         let (answer, keep) = match &profiler.answer {
             Some(answer) => (answer.command.iter().map(fill).collect(), answer.lines.clone()),
             None => Default::default(),
@@ -100,7 +135,7 @@ impl Launch {
     pub fn product(&self) -> anyhow::Result<Product> {
         let size = fs::metadata(&self.writes).map(|data| data.len()).unwrap_or(0);
         if !self.is_quipu {
-            return Ok(Product { size, answer: self.answered(), ..Product::default() });
+            return Ok(Product { size, ..Product::answered(self.answered()) });
         }
         let profile = Profile::load(&self.writes)
             .with_context(|| format!("cannot read the profile {}", self.writes.display()))?;
@@ -110,6 +145,7 @@ impl Launch {
             contexts: Some((profile.tree().len() - profile.threads().len()) as u64),
             calls: total("calls"),
             bytecodes: total("bytecodes"),
+            samples: total("samples"),
             lost: profile.meta.lost.iter().map(|(cause, n)| (cause.clone(), *n)).collect(),
             answer: Vec::new(),
         })
@@ -134,5 +170,27 @@ impl Launch {
             return errors.lines().take(2).map(str::to_owned).collect();
         }
         kept
+    }
+}
+
+/// An option that is too long for a command line, in a file the launcher reads.
+fn argument_file(out: &Path, option: &str) -> anyhow::Result<OsString> {
+    let path = out.with_extension("arguments");
+    fs::write(&path, format!("\"{}\"\n", option.replace('\\', "\\\\").replace('"', "\\\"")))?;
+    let mut word = OsString::from("@");
+    word.push(path);
+    Ok(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Product;
+
+    #[test]
+    fn counts_are_taken_out_of_an_answer() {
+        let lines = ["calls 1e+06", "contexts 7", "no samples at all"].map(str::to_owned).to_vec();
+        let product = Product::answered(lines);
+        assert_eq!((product.calls, product.contexts, product.samples), (Some(1_000_000), Some(7), None));
+        assert_eq!(product.answer, ["no samples at all"]);
     }
 }

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod classes;
 pub mod jdk;
 pub mod launch;
 pub mod process;

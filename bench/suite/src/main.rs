@@ -165,13 +165,15 @@ fn bench(options: &Options) -> anyhow::Result<bool> {
         // Copies of this run only.
         let _ = quipu.parent().map(std::fs::remove_dir_all);
     }
-    let ours = |name: &str| contenders.iter().any(|(it, _)| it.name == name && it.origin != Origin::Peer);
-    let failed: Vec<&Row> = rows.iter().filter(|row| row.failure.is_some() && ours(&row.profiler)).collect();
-    for row in &failed {
-        let failure = row.failure.as_deref().unwrap_or_default().trim_end();
+    let is_peer = |name: &str| contenders.iter().any(|(it, _)| it.name == name && it.origin == Origin::Peer);
+    // What a peer cannot do is a result. Work that was not done, or not done under Quipu, is a failure.
+    let failed: Vec<_> =
+        records.iter().filter(|it| it.wrong.is_some() || !it.is_good() && !is_peer(&it.profiler)).collect();
+    for record in &failed {
+        let wrong = record.wrong.as_ref().map(|wrong| format!(": WRONG OUTPUT: {wrong}")).unwrap_or_default();
         eprintln!(
-            "quipu bench: FAILED: {} under {} on JDK {}: {failure}",
-            row.program, row.profiler, row.jdk
+            "quipu bench: FAILED: {} under {} on JDK {}{wrong}",
+            record.program, record.profiler, record.jdk
         );
     }
     Ok(failed.is_empty())

@@ -1,8 +1,8 @@
 //! What a program is run under: nothing, a kind of Quipu, or a peer. A kind or a peer is one TOML file.
 //!
 //! In its strings `{out}` is the path for what it writes (without an extension), `{package}` the program's package,
-//! `{jdk}` the JDK's directory, `{lib}` the directory with what it needs from Maven and `{unpacked}` the file taken
-//! out of there.
+//! `{classes}` the names of all classes of that package with semicolons between them, `{jdk}` the JDK's directory,
+//! `{lib}` the directory with what it needs from Maven and `{unpacked}` the file taken out of there.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -41,7 +41,7 @@ pub struct Profiler {
     /// What it wrote, after `{out}`.
     #[serde(default)]
     pub writes: String,
-    /// How to see what it found.
+    /// How to see what it found. Lines such as `calls 12`, `contexts 3`, `samples 7` go to the table, others below it.
     pub answer: Option<Answer>,
     /// Which build of Quipu, for a kind.
     #[serde(skip)]

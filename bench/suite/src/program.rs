@@ -10,10 +10,24 @@ use serde::Deserialize;
 /// How many iterations are warm-up and how many are measured.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 pub struct Split {
-    /// Iterations that are not measured.
+    /// Iterations that are not measured, at least.
     pub warmup: usize,
-    /// Iterations that are.
+    /// Iterations that are: the last ones.
     pub steady: usize,
+    /// The most iterations to wait for the JIT compiler to have done its work; 0: do not wait.
+    #[serde(default)]
+    pub most: usize,
+}
+
+/// The state is steady when the JIT compiler takes less than this part of the CPU time.
+pub const STEADY: f64 = 0.04;
+
+impl Split {
+    /// Whether a run that has done `done` iterations, the JIT compiler having taken this part of the CPU time of the
+    /// last ones, has done enough.
+    pub fn is_enough(self, done: usize, compiling: f64) -> bool {
+        done >= self.warmup + self.steady && (compiling < STEADY || done >= self.most)
+    }
 }
 
 /// A program of the suite.
@@ -29,7 +43,7 @@ pub struct Program {
     /// What it needs from Maven Central: `group:artifact:version`.
     #[serde(default)]
     pub maven: Vec<String>,
-    /// Iterations that are not measured.
+    /// Iterations that are not measured, at least; three times as many where the JIT compiler needs them.
     warmup: usize,
     /// Iterations that are.
     steady: usize,
@@ -89,10 +103,10 @@ impl Program {
 
     /// Warm-up and measured iterations.
     pub fn split(&self, quick: bool) -> Split {
-        let full = Split { warmup: self.warmup, steady: self.steady };
+        let full = Split { warmup: self.warmup, steady: self.steady, most: self.warmup * 3 + self.steady };
         match self.quick {
             Some(split) if quick => split,
-            _ if quick => Split { warmup: full.warmup.div_ceil(2), steady: full.steady.div_ceil(2) },
+            _ if quick => Split { warmup: full.warmup.div_ceil(2), steady: full.steady.div_ceil(2), most: 0 },
             _ => full,
         }
     }
@@ -100,5 +114,19 @@ impl Program {
     /// Whether a word of the command line means this program: its name, or the part before a hyphen.
     pub fn is_called(&self, word: &str) -> bool {
         self.name == word || self.name.strip_prefix(word).is_some_and(|rest| rest.starts_with('-'))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Split;
+
+    #[test]
+    fn a_run_goes_on_until_the_compiler_is_quiet() {
+        let split = Split { warmup: 10, steady: 5, most: 35 };
+        assert!(!split.is_enough(14, 0.0));
+        assert!(split.is_enough(15, 0.0));
+        assert!(!split.is_enough(15, 0.2));
+        assert!(split.is_enough(35, 0.2));
     }
 }

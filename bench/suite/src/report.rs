@@ -4,27 +4,31 @@ use crate::statistics::Estimate;
 use crate::summary::{Row, geometric_means};
 use crate::table::Table;
 
+const COLUMNS: [&str; 19] = [
+    "program",
+    "profiler",
+    "plain ms",
+    "wall ×",
+    "range",
+    "CPU ×",
+    "work ×",
+    "range",
+    "JIT %",
+    "start ×",
+    "whole ×",
+    "MB plain",
+    "MB",
+    "calls",
+    "samples",
+    "contexts",
+    "B/context",
+    "file kB",
+    "lost",
+];
+
 /// All rows of one JDK, with the geometric mean of each profiler that has more than one program.
 pub fn table(rows: &[Row]) -> Table {
-    let mut table = Table::new(&[
-        "program",
-        "profiler",
-        "plain ms",
-        "wall ×",
-        "range",
-        "CPU ×",
-        "work ×",
-        "range",
-        "JIT %",
-        "start ×",
-        "whole ×",
-        "MB plain",
-        "MB",
-        "contexts",
-        "B/context",
-        "file kB",
-        "lost",
-    ]);
+    let mut table = Table::new(&COLUMNS);
     let mut profilers: Vec<&str> = Vec::new();
     for row in rows {
         if !profilers.contains(&row.profiler.as_str()) {
@@ -61,7 +65,11 @@ pub fn notes(rows: &[Row]) -> Vec<String> {
                 share * 100.0
             ));
         }
-        if let Some(peak) = row.collector_peak.filter(|peak| *peak > row.peak.1 + row.peak.1 / 10) {
+        if let Some(peak) = row
+            .collector_peak
+            .filter(|_| row.failure.is_none())
+            .filter(|peak| *peak > row.peak.1 + row.peak.1 / 10)
+        {
             notes.push(format!("{what}: the profiler's own process needed {} MB", peak >> 20));
         }
         if !row.product.answer.is_empty() {
@@ -86,7 +94,7 @@ fn cells(row: &Row) -> Vec<String> {
     if row.wrong {
         cells.push("WRONG".to_owned());
     } else if row.wall.is_none() {
-        cells.push("failed".to_owned());
+        cells.push(if row.stopped { "stopped" } else { "failed" }.to_owned());
     } else {
         cells.extend([
             times(&row.wall),
@@ -97,7 +105,8 @@ fn cells(row: &Row) -> Vec<String> {
         ]);
         cells.push(row.compiling.map_or_else(String::new, |share| format!("{:.0}", share * 100.0)));
         cells.extend([times(&row.startup), times(&row.whole), megabytes(row.peak.0), megabytes(row.peak.1)]);
-        cells.push(product.contexts.map_or_else(String::new, |contexts| contexts.to_string()));
+        let number = |n: Option<u64>| n.map_or_else(String::new, |n| n.to_string());
+        cells.extend([number(product.calls), number(product.samples), number(product.contexts)]);
         cells.push(
             product.contexts.filter(|contexts| *contexts > 100_000).map_or_else(String::new, |contexts| {
                 format!("{}", row.peak.1.saturating_sub(row.peak.0) / contexts)
@@ -108,7 +117,7 @@ fn cells(row: &Row) -> Vec<String> {
             product.lost.iter().map(|(cause, n)| format!("{cause} {n}")).collect::<Vec<_>>().join(", "),
         );
     }
-    cells.resize(17, String::new());
+    cells.resize(COLUMNS.len(), String::new());
     cells
 }
 

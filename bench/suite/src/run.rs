@@ -92,7 +92,6 @@ impl Run {
             command.spawn().with_context(|| format!("cannot start {:?}", command.get_program()))?;
         let lines = lines_of(&mut child, log.to_owned())?;
         let mut seen = Seen::default();
-        let wanted = split.warmup + split.steady;
         let mut tap = child.stdin.take();
         let ended = loop {
             let left = limit.saturating_sub(begun.elapsed());
@@ -100,11 +99,11 @@ impl Run {
                 Ok(line) => {
                     let counters = seen.line(&line, begun);
                     tell(seen.iterations.len());
-                    if counters && seen.iterations.len() < wanted {
+                    if counters && split.is_enough(seen.iterations.len(), compiling(seen.last_of(split))) {
+                        tap = None;
+                    } else if counters {
                         // A target that is gone shows itself by the end of its output.
                         let _ = tap.as_mut().map(|tap| tap.write_all(b"."));
-                    } else if counters {
-                        tap = None;
                     }
                 }
                 Err(mpsc::RecvTimeoutError::Disconnected) => break true,
@@ -119,12 +118,13 @@ impl Run {
         }
         let used = child.wait4()?;
         let whole = begun.elapsed();
-        let complete = seen.iterations.len() == wanted;
+        let done = seen.iterations.len();
+        let complete = done >= split.warmup + split.steady;
         let ending = match used.status {
             _ if !ended => Ending::Stopped(format!(
-                "stopped after {} s with {} of {wanted} iterations done",
+                "stopped after {} s with {done} of {} iterations done",
                 limit.as_secs(),
-                seen.iterations.len()
+                split.warmup + split.steady
             )),
             status if status.success() && complete => Ending::Done,
             status => Ending::Failed(format!("{}; it printed:\n{}", describe(status), tail(&[&errors, log]))),
@@ -142,8 +142,16 @@ impl Run {
 
     /// The measured iterations: the last ones.
     pub fn steady(&self, split: Split) -> &[Iteration] {
-        self.iterations.get(split.warmup..).unwrap_or_default()
+        let done = self.iterations.len();
+        if done < split.warmup + split.steady { &[] } else { &self.iterations[done - split.steady..] }
     }
+}
+
+/// Which part of the CPU time of some iterations the JIT compiler took.
+pub fn compiling(iterations: &[Iteration]) -> f64 {
+    let all: u64 = iterations.iter().map(|iteration| iteration.cpu).sum();
+    let jit: u64 = iterations.iter().map(|iteration| iteration.jit).sum();
+    if all == 0 { 0.0 } else { jit as f64 / all as f64 }
 }
 
 /// What was read from the target so far.
@@ -156,6 +164,10 @@ struct Seen {
 }
 
 impl Seen {
+    fn last_of(&self, split: Split) -> &[Iteration] {
+        &self.iterations[self.iterations.len().saturating_sub(split.steady)..]
+    }
+
     /// Takes a line in; true if the target now waits to be told to go on.
     fn line(&mut self, line: &str, begun: Instant) -> bool {
         let mut words = line.split(' ');

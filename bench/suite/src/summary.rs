@@ -44,6 +44,8 @@ pub struct Row {
     pub failure: Option<String>,
     /// Whether that was wrong output.
     pub wrong: bool,
+    /// Whether it was stopped because it took too long.
+    pub stopped: bool,
     /// The per-round ratios behind `wall`, `cpu` and `work`.
     pub per_round: [Vec<f64>; 3],
 }
@@ -93,6 +95,7 @@ impl Row {
             product: profiled.last().map(|record| record.product.clone()).unwrap_or_default(),
             failure: failed.map(|record| failure(record, &plain)),
             wrong: failed.is_some_and(|record| record.wrong.is_some()),
+            stopped: failed.is_some_and(|record| matches!(record.run.ending, Ending::Stopped(_))),
             per_round,
         }
     }
