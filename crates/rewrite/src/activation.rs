@@ -222,6 +222,8 @@ const DELICATE: &[&str] = &[
     "java/lang/ThreadLocal",
     "java/lang/InheritableThreadLocal",
     "jdk/internal/misc/TerminatingThreadLocal",
+    // A virtual thread calls some of it between its two identities, when it cannot be stopped.
+    "java/lang/System",
     // An agent that waits for a lock would use up the wake-up that somebody is about to wait for.
     "java/util/concurrent/locks/",
     // Standard output and error.

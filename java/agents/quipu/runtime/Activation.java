@@ -137,11 +137,23 @@ public final class Activation {
             cursor.view = tree = new Tree(cursor.tree());
         }
         if (cursor.agent != agent) {
+            if (isMachinery(cursor.owner)) {
+                return Integer.MAX_VALUE;
+            }
             int granularity = agent.register(cursor.owner, new NodeContext(tree, cursor.root()));
             cursor.agent = agent;
             return granularity;
         }
         return agent.processMCT(new NodeContext(tree, Probe.id(node)));
+    }
+
+    /**
+     * Threads of the JDK that others depend on. Were the agent to wait for a lock on those that carry virtual threads,
+     * a virtual thread that holds the lock might never run again.
+     */
+    private static boolean isMachinery(Thread thread) {
+        String name = thread.getClass().getName();
+        return name.equals("jdk.internal.misc.CarrierThread") || name.startsWith("jdk.internal.misc.InnocuousThread");
     }
 
     /** Makes the agent. Called while nothing is instrumented; returns its class loader. */
