@@ -6,9 +6,17 @@ use std::fs;
 use crate::tools::{scratch, tools};
 use crate::{Counts, Jdk, Program};
 
-/// Flags that make two runs comparable, beside what `--deterministic` and the oracle pin: identity hash codes are random otherwise, or depend on what other threads do.
-/// With this they are all the same.
-pub const PINS: [&str; 2] = ["-XX:+UnlockExperimentalVMOptions", "-XX:hashCode=2"];
+/// Flags that make two runs comparable, beside what `--deterministic` and the oracle pin. Identity hash codes are random
+/// otherwise, or depend on what other threads do; with this they are all the same. The collector never has to run, so
+/// that no weak reference is cleared.
+pub const PINS: [&str; 6] = [
+    "-XX:+UnlockExperimentalVMOptions",
+    "-XX:hashCode=2",
+    "-XX:+UseSerialGC",
+    "-Xms2g",
+    "-Xmx2g",
+    "-Xmn1800m",
+];
 
 /// A context: the methods from the thread's root on, as `class.name descriptor`.
 pub type Path = Vec<String>;

@@ -21,6 +21,7 @@ pub struct Program {
     jvm: Vec<String>,
     libraries: Vec<PathBuf>,
     input: Option<Vec<u8>>,
+    directory: Option<PathBuf>,
     since: u32,
 }
 
@@ -84,6 +85,12 @@ impl Program {
         self
     }
 
+    /// Where it runs; a new directory unless said otherwise. What a program does can depend on the name.
+    pub fn directory(mut self, directory: PathBuf) -> Self {
+        self.directory = Some(directory);
+        self
+    }
+
     /// The oldest JDK it runs on.
     pub fn since(mut self, feature: u32) -> Self {
         self.since = feature;
@@ -142,8 +149,9 @@ impl Program {
     }
 
     fn wait(&self, mut command: Command) -> Output {
+        let directory = self.directory.clone().unwrap_or_else(|| scratch("cwd"));
         // Not where crash files would be mistaken for sources.
-        command.current_dir(scratch("cwd")).env_remove("JAVA_TOOL_OPTIONS").env_remove("JDK_JAVA_OPTIONS");
+        command.current_dir(directory).env_remove("JAVA_TOOL_OPTIONS").env_remove("JDK_JAVA_OPTIONS");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the command starts");
         let mut stdin = child.stdin.take().expect("a pipe");

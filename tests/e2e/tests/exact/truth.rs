@@ -4,9 +4,10 @@
 //! are leaves that callers count, the number of calls must lie between those by instructions that name the method and
 //! those by any instruction; what is missing, or too much, is printed with its reason.
 
+use std::fs;
 use std::path::Path;
 
-use quipu_e2e::{Jdk, Program, compare, library, on_every_jdk, oracle};
+use quipu_e2e::{Jdk, Program, compare, library, on_every_jdk, oracle, scratch};
 
 /// Compares what a program's main thread did with the truth.
 ///
@@ -14,7 +15,11 @@ use quipu_e2e::{Jdk, Program, compare, library, on_every_jdk, oracle};
 /// runtime's classes that rewritten code names. How far it agrees is printed.
 fn agrees_with_the_truth(program: &Program, jdk: &Jdk) {
     let program = program.clone().quipu(["--bba", "precise", "--deterministic"]).jvm(oracle::PINS);
+    // In the same place, which is as empty as it was.
+    let place = scratch("truth");
+    let program = program.directory(place.clone());
     let truth = oracle::trees(&program, jdk);
+    fs::remove_dir_all(&place).and_then(|()| fs::create_dir(&place)).expect("an empty directory");
     let run = program.run(jdk);
     run.assert_whole();
     assert_eq!(run.stdout, truth.stdout);
@@ -49,12 +54,7 @@ fn collections() {
 #[test]
 fn javac() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../programs/input/Small.java");
-    let program = Program::new("com.sun.tools.javac.Main").arguments([
-        "-proc:none".into(),
-        "-d".into(),
-        "out".into(),
-        source.into_os_string(),
-    ]);
+    let program = Program::new("Compile").arguments([source]);
     on_every_jdk(|jdk| agrees_with_the_truth(&program, jdk));
 }
 
@@ -87,4 +87,10 @@ fn exceptions() {
 #[test]
 fn loaders() {
     on_every_jdk(|jdk| agrees_with_the_truth(&Program::new("Loaders").arguments(["3"]), jdk));
+}
+
+/// A method that does not come back from `System.exit` has not executed what stands behind it.
+#[test]
+fn exit() {
+    on_every_jdk(|jdk| agrees_with_the_truth(&Program::new("Exits"), jdk));
 }

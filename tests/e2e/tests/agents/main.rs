@@ -1,0 +1,9 @@
+//! Profiling agents in plain Java, end to end.
+#![allow(missing_docs, reason = "tests say what they test by their names")]
+
+mod activation;
+mod contexts;
+mod examples;
+mod failure;
+mod jars;
+mod threads;
