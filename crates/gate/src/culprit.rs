@@ -124,7 +124,13 @@ pub(crate) fn culprits(pair: &Pair, lines: &Lines<'_>, terms: &[Term]) -> Vec<Cu
     found
 }
 
-fn culprit(pair: &Pair, lines: &Lines<'_>, key: Option<Key>, thread: Option<String>, terms: &[&Term]) -> Culprit {
+fn culprit(
+    pair: &Pair,
+    lines: &Lines<'_>,
+    key: Option<Key>,
+    thread: Option<String>,
+    terms: &[&Term],
+) -> Culprit {
     let cost: i128 = terms.iter().map(|term| term.cost).sum();
     let own: i128 = terms.iter().filter(|term| term.cause == Cause::Own).map(|term| term.cost).sum();
     let mut by_callee: BTreeMap<Key, (i128, i128, [bool; 3])> = BTreeMap::new();
@@ -141,7 +147,8 @@ fn culprit(pair: &Pair, lines: &Lines<'_>, key: Option<Key>, thread: Option<Stri
         entry.2[kind] = true;
     }
     // The call that costs most says which line it is, unless the method's own work says more.
-    let heaviest = by_callee.iter().filter(|(_, entry)| entry.0 > own && entry.0 > 0).max_by_key(|(_, entry)| entry.0);
+    let heaviest =
+        by_callee.iter().filter(|(_, entry)| entry.0 > own && entry.0 > 0).max_by_key(|(_, entry)| entry.0);
     let place = match &key {
         Some(key) => lines.place(key, heaviest.map(|(callee, _)| callee)),
         None => Place { method: format!("thread {}", thread.unwrap_or_default()), ..Place::default() },

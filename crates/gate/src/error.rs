@@ -13,7 +13,9 @@ pub enum GateError {
     #[error("the new profile has no metrics")]
     NoMetrics,
     /// A metric that does not add up.
-    #[error("{0} keeps the largest value it saw, so it does not grow by parts: gate on a metric that adds up")]
+    #[error(
+        "{0} keeps the largest value it saw, so it does not grow by parts: gate on a metric that adds up"
+    )]
     Peak(String),
     /// A thread or method that is in neither profile.
     #[error("neither profile has a {what} {wanted}{}", hint(.near))]

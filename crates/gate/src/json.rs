@@ -22,10 +22,9 @@ pub fn json(verdict: &Verdict) -> String {
         .renamed
         .iter()
         .map(|renamed| json!({ "from": renamed.from, "to": renamed.to, "same_work": renamed.same_work }));
-    let moved = verdict
-        .moved
-        .iter()
-        .map(|moved| json!({ "callee": moved.callee, "from": moved.from, "to": moved.to, "cost": moved.cost }));
+    let moved = verdict.moved.iter().map(
+        |moved| json!({ "callee": moved.callee, "from": moved.from, "to": moved.to, "cost": moved.cost }),
+    );
     let value = json!({
         "passed": verdict.passed(),
         "metric": verdict.metric,

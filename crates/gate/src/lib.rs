@@ -31,7 +31,7 @@ pub use comparable::{differences, notes};
 pub use culprit::{CallChange, Culprit, Moved};
 pub use error::GateError;
 pub use json::json;
-pub use limit::Limit;
+pub use limit::{Limit, Share};
 pub use markdown::markdown;
 pub use place::Place;
 pub use renames::Renamed;

@@ -24,7 +24,8 @@ pub fn markdown(verdict: &Verdict) -> String {
     if !verdict.culprits.is_empty() {
         out += "\n**Where the new work is**\n\n";
         for (at, culprit) in verdict.culprits.iter().take(SHOWN).enumerate() {
-            let source = culprit.place.source_line().map_or_else(String::new, |line| format!(" ({})", code(&line)));
+            let source =
+                culprit.place.source_line().map_or_else(String::new, |line| format!(" ({})", code(&line)));
             out += &format!(
                 "{}. **{} {}** in {}{source}: {}  \n   <sub>{}</sub>\n",
                 at + 1,

@@ -121,7 +121,13 @@ fn reshape(
     for thread in profile.threads() {
         let Some(name) = thread_name(profile.str(thread.name)) else { continue };
         let labels: Vec<_> = thread.labels.iter().map(|&(k, v)| (profile.str(k), profile.str(v))).collect();
-        let spec = ThreadSpec { name: &name, group: "", kind: thread.kind, threads: thread.threads, labels: &labels };
+        let spec = ThreadSpec {
+            name: &name,
+            group: "",
+            kind: thread.kind,
+            threads: thread.threads,
+            labels: &labels,
+        };
         let into = builder.thread(spec);
         for node in tree.subtree(thread.root) {
             let place = match (tree.parent(node), tree.method(node)) {

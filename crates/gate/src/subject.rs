@@ -108,8 +108,9 @@ pub(crate) fn methods(
         1 => keys.names[at].clone(),
         _ => format!("{}{}", keys.names[at], both.str(both.method(at as u32).descriptor)),
     };
-    let judged =
-        selected.iter().map(|&at| judge(aligned, limit, SubjectKind::Method, name(at), [before[at], after[at]]));
+    let judged = selected
+        .iter()
+        .map(|&at| judge(aligned, limit, SubjectKind::Method, name(at), [before[at], after[at]]));
     Ok(judged.collect())
 }
 

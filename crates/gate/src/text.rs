@@ -104,7 +104,8 @@ fn table(subjects: &[&Subject]) -> String {
 /// `+2,000 bytecodes  Demo.work (Demo.java:3)`.
 pub(crate) fn line_of(culprit: &Culprit, metric: &str) -> String {
     let place = printable(&culprit.place.name());
-    let source = culprit.place.source_line().map_or_else(String::new, |line| format!(" ({})", printable(&line)));
+    let source =
+        culprit.place.source_line().map_or_else(String::new, |line| format!(" ({})", printable(&line)));
     format!("{} {metric}  {place}{source}", signed(culprit.cost))
 }
 

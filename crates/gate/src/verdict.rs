@@ -170,7 +170,8 @@ impl InMethods {
             inside[node as usize] = node < until;
         }
         for node in (0..tree.len() as NodeId).rev() {
-            if let Some(parent) = tree.parent(node).filter(|_| inside[node as usize] || leads[node as usize]) {
+            if let Some(parent) = tree.parent(node).filter(|_| inside[node as usize] || leads[node as usize])
+            {
                 leads[parent as usize] = true;
             }
         }
