@@ -58,9 +58,11 @@ fn javac() {
     on_every_jdk(|jdk| agrees_with_the_truth(&program, jdk));
 }
 
+/// H2's cache of values has the current time in it, at a place that depends on the time.
 #[test]
 fn database() {
     let program = Program::new("Query").library(library("com.h2database:h2:2.2.224"));
+    let program = program.jvm(["-Dh2.objectCache=false"]);
     on_every_jdk(|jdk| agrees_with_the_truth(&program, jdk));
 }
 
