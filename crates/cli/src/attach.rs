@@ -72,6 +72,7 @@ impl Attach {
         }
         let mut profile = import::profile_since(&arena.read()?, before.as_ref()).map_err(Failure::target)?;
         profile.meta.target.command = vec!["attach".to_owned(), profile.meta.target.main.clone()];
+        profile.meta.options.extend(crate::recorded::options(&self.kinds));
         save(&profile, &self.output)?;
         if !alive {
             // The target ended first and left its arena to us.

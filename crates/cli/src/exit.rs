@@ -4,6 +4,8 @@ use std::fmt;
 
 /// Done.
 pub const DONE: u8 = 0;
+/// A gate failed.
+pub const GATE: u8 = 1;
 /// Wrong use: bad arguments, a file that is not what it should be.
 pub const USAGE: u8 = 2;
 /// The target or the machine could not do it.

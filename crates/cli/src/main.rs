@@ -9,10 +9,12 @@ mod deterministic;
 mod exit;
 mod export;
 mod files;
+mod gate;
 mod generate;
 mod instrument;
 mod kinds;
 mod ps;
+mod recorded;
 mod report;
 mod run;
 mod variation;
@@ -50,6 +52,7 @@ enum Command {
     Diff(report::Diff),
     Overlap(report::Overlap),
     Merge(report::Merge),
+    Gate(gate::Gate),
     Export(export::Export),
     Import(export::Import),
     Demo(demo::Demo),
@@ -68,6 +71,7 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
         Command::Diff(command) => command.run(),
         Command::Overlap(command) => command.run(),
         Command::Merge(command) => command.run(),
+        Command::Gate(command) => command.run(),
         Command::Export(command) => command.run(),
         Command::Import(command) => command.run(),
         Command::Demo(command) => command.run(),

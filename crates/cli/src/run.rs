@@ -18,6 +18,7 @@ use crate::collect;
 use crate::deterministic;
 use crate::exit::Failure;
 use crate::kinds::Kinds;
+use crate::recorded;
 use crate::variation;
 
 /// Start a JVM and profile it.
@@ -73,6 +74,7 @@ impl Run {
             ))
         })?;
         profile.meta.target.command = self.command.iter().map(|c| c.to_string_lossy().into_owned()).collect();
+        profile.meta.options.extend(recorded::options(&self.kinds));
         for (flag, what) in pins.iter().filter(|(_, what)| !what.is_empty()) {
             profile.meta.pins.insert((*what).to_owned(), (*flag).to_owned());
         }

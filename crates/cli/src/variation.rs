@@ -25,14 +25,16 @@ const SOURCES: &[(&str, &str, &str)] = &[
     ("sun.security.provider.NativePRNG", "engineNextBytes", "the system's random numbers"),
 ];
 
+/// Whether a thread of this name is the application's: not one of the JVM's own, and not what class loading did.
+pub fn is_application(name: &str) -> bool {
+    !SYSTEM_THREADS.contains(&name) && !name.ends_with(quipu_collector::import::LOADING_SUFFIX)
+}
+
 /// Sentences about what was seen and cannot be pinned.
 pub fn unpinned(profile: &Profile) -> Vec<String> {
     let mut notes = Vec::new();
-    let application = |name: &str| {
-        !SYSTEM_THREADS.contains(&name) && !name.ends_with(quipu_collector::import::LOADING_SUFFIX)
-    };
     let threads: Vec<_> =
-        profile.threads().iter().filter(|thread| application(profile.str(thread.name))).collect();
+        profile.threads().iter().filter(|thread| is_application(profile.str(thread.name))).collect();
     let count: u64 = threads.iter().map(|thread| thread.threads).sum();
     if count > 1 {
         let virtual_threads = threads.iter().any(|thread| thread.kind == ThreadKind::Virtual);
