@@ -11,8 +11,9 @@
 //! Along any path the terms telescope, so over a thread's tree they add up to the growth of its total, save for rounding. One
 //! changed line changes terms of one context, its method's, whatever it drags along below.
 //!
-//! Calls that are unlike each other break the proportion: an eleventh call may cost as much as the ten before. When the
-//! subtree of m is off by little compared to what the calls explain, all of it is put down to the calls.
+//! Calls that are unlike each other break the proportion: an eleventh call may cost as much as the ten before, or nothing. All
+//! of what happens below m is put down to the calls when they are cheaper than before, when they are dearer by little
+//! compared to what their number explains, and when the caller's code was edited and no code below was.
 
 use quipu_profile::NodeId;
 
@@ -84,8 +85,10 @@ pub(crate) fn attribute(pair: &Pair, root: NodeId) -> Vec<Term> {
         let by_calls = ratio.of(t0) - above.of(t0);
         let rest = t1 - ratio.of(t0);
         let calls = c1 - above.of(c0);
-        let tolerance = if by_calls > 0 { ODD_CALLS } else { 1 };
-        if by_calls != 0 && rest.abs() * tolerance <= by_calls.abs() {
+        // Cheaper calls than before take off what the calls explain; dearer ones may be a change of their own.
+        let tolerance = if by_calls > 0 && rest > 0 { ODD_CALLS } else { 1 };
+        let same_code = by_calls > 0 && rest > 0 && pair.is_edited(at) && !pair.has_edited(node);
+        if by_calls != 0 && (same_code || rest.abs() * tolerance <= by_calls.abs()) {
             terms.push(Term { at, cause: Cause::Calls(node), cost: by_calls + rest, calls });
             skip = tree.end(node);
             continue;

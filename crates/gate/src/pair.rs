@@ -25,6 +25,10 @@ pub(crate) struct Pair {
     pub(crate) renamed: Vec<Renamed>,
     /// The same, by key: from the baseline's to the new profile's.
     pub(crate) names: BTreeMap<Key, Key>,
+    /// By node, whether its method's code is known to be another.
+    edited: Vec<bool>,
+    /// By node, whether that holds for it or for any below.
+    has_edited: Vec<bool>,
 }
 
 impl Pair {
@@ -43,6 +47,7 @@ impl Pair {
         };
         let select = |profile: &Profile| profile.select_threads(|p, t| thread(p.str(t.name)).is_some());
         let (names, renamed) = renames::find(&select(a), &select(b), metric);
+        let edits = edits(a, b, &names);
         let a = reshape(a, metric, &thread, &names);
         let b = reshape(b, metric, &thread, &BTreeMap::new());
         let matching = Matching { names: Names::ByOrigin, threads: true };
@@ -59,7 +64,21 @@ impl Pair {
             Err(_) => [vec![0; tree.tree().len()], vec![0; tree.tree().len()]],
         };
         let own = [0, 1].map(|side| column(&tree, side));
-        Ok(Pair { aligned, tree, own, total, calls, renamed, names })
+        let nodes = 0..tree.tree().len() as NodeId;
+        let key = |node| tree.tree().method(node).map(|method| renames::key_of(&tree, method));
+        let edited: Vec<bool> = nodes
+            .map(|node| !edits.is_empty() && key(node).is_some_and(|key| edits.contains(&key)))
+            .collect();
+        let mut has_edited = edited.clone();
+        for node in (0..has_edited.len()).rev().filter(|&node| edited[node]) {
+            // Upwards until somebody was here before.
+            let mut at = node as NodeId;
+            while let Some(parent) = tree.tree().parent(at).filter(|&parent| !has_edited[parent as usize]) {
+                has_edited[parent as usize] = true;
+                at = parent;
+            }
+        }
+        Ok(Pair { aligned, tree, own, total, calls, renamed, names, edited, has_edited })
     }
 
     /// The method of a node by the names both profiles go by; nothing for a thread's root.
@@ -67,10 +86,39 @@ impl Pair {
         self.tree.tree().method(node).map(|method| renames::key_of(&self.tree, method))
     }
 
+    /// Whether the code of a context's method is known to be another than before.
+    pub(crate) fn is_edited(&self, node: NodeId) -> bool {
+        self.edited[node as usize]
+    }
+
+    /// Whether that holds for any context of the subtree.
+    pub(crate) fn has_edited(&self, node: NodeId) -> bool {
+        self.has_edited[node as usize]
+    }
+
     /// Whether a side has the context.
     pub(crate) fn present(&self, side: usize, node: NodeId) -> bool {
         self.total[side][node as usize] != 0 || self.calls[side][node as usize] != 0
     }
+}
+
+/// Methods whose line tables show that their code was edited: other distances between lines, in the source or in bytecodes. An
+/// edit of the last line alone does not show.
+fn edits(a: &Profile, b: &Profile, names: &BTreeMap<Key, Key>) -> BTreeSet<Key> {
+    let shape = |profile: &Profile, id: MethodId| {
+        let lines = &profile.method(id).lines;
+        let first = lines.iter().map(|line| line.line).min().unwrap_or(0);
+        lines.iter().map(|line| (line.bci, line.line - first)).collect::<Vec<_>>()
+    };
+    let ids = |profile: &Profile| 0..profile.methods().len() as MethodId;
+    let before: BTreeMap<Key, MethodId> = ids(a).map(|id| (renames::key_of(a, id), id)).collect();
+    let before: BTreeMap<&Key, MethodId> =
+        before.iter().map(|(key, &id)| (names.get(key).unwrap_or(key), id)).collect();
+    ids(b)
+        .map(|id| (renames::key_of(b, id), id))
+        .filter(|(key, id)| before.get(key).is_some_and(|&old| shape(a, old) != shape(b, *id)))
+        .map(|(key, _)| key)
+        .collect()
 }
 
 /// Patterns of thread names whose threads must be taken together, because the two runs do not have the same ones.

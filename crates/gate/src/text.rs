@@ -119,7 +119,8 @@ pub(crate) fn reasons(culprit: &Culprit) -> String {
     if culprit.calls.len() > CALLEES {
         let rest = &culprit.calls[CALLEES..];
         let cost = rest.iter().fold(0i64, |sum, call| sum.saturating_add(call.cost));
-        reasons.push(format!("{} other callees ({})", rest.len(), signed(cost)));
+        let callees = if rest.len() == 1 { "callee" } else { "callees" };
+        reasons.push(format!("{} other {callees} ({})", rest.len(), signed(cost)));
     }
     reasons.join("; ")
 }

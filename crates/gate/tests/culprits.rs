@@ -113,6 +113,16 @@ fn both_more_calls_and_more_work_per_call_are_told_apart() {
 }
 
 #[test]
+fn calls_that_cost_less_than_the_others_cost_what_they_cost() {
+    // 100 more calls of write that return at once: not twice the work, and write did not get better.
+    let new = changed(&[("app.Main.main/app.Writer.write", 200, 20_300)]);
+    let verdict = strict(&profile(&BASE), &profile(&new));
+    assert_eq!(named(&verdict), ["app.Main.main 300"]);
+    assert_eq!(verdict.culprits[0].calls[0].times, 100);
+    assert!(verdict.improvements.is_empty());
+}
+
+#[test]
 fn removed_work_passes_and_is_reported() {
     let new: Vec<Row<'_>> = BASE.iter().filter(|row| !row.0.contains("Writer")).copied().collect();
     let verdict = strict(&profile(&BASE), &profile(&new));

@@ -65,6 +65,35 @@ fn without_either_the_first_line() {
     assert_eq!(place.source_line().as_deref(), Some("A.java:10"));
 }
 
+/// `main` calls `work` so often, and `work` does so much; the last line of `main` begins at `edge`.
+fn caller(edge: u32, times: u64, own: u64) -> Profile {
+    let mut b = Builder::new();
+    let (calls, bytecodes) = (b.metric(MetricSpec::calls()), b.metric(MetricSpec::bytecodes()));
+    let lines = [Line { bci: 0, line: 3 }, Line { bci: edge, line: 4 }];
+    let main = b.method(MethodSpec { class: "A", name: "main", lines: &lines, ..Default::default() });
+    let work = b.method(MethodSpec { class: "A", name: "work", lines: &LINES, ..Default::default() });
+    let thread = b.thread(ThreadSpec { name: "main", ..Default::default() });
+    let at = b.child(b.root(thread), main, UNKNOWN_SITE);
+    b.add(at, calls, 1);
+    b.add(at, bytecodes, 10);
+    let below = b.child(at, work, UNKNOWN_SITE);
+    b.add(below, calls, times);
+    b.add(below, bytecodes, own);
+    b.finish()
+}
+
+#[test]
+fn a_dear_call_is_the_edited_callers_doing() {
+    let places = |a: &Profile, b: &Profile| {
+        strict(a, b).culprits.iter().map(|c| (c.place.method.clone(), c.cost)).collect::<Vec<_>>()
+    };
+    let before = caller(8, 10, 1_000);
+    assert_eq!(places(&before, &caller(12, 11, 5_000)), [("main".to_owned(), 4_000)]);
+    // Without a sign of an edit, the call costs what the others do and the rest is the callee's.
+    let both = [("work".to_owned(), 3_900), ("main".to_owned(), 100)];
+    assert_eq!(places(&before, &caller(8, 11, 5_000)), both);
+}
+
 #[test]
 fn samples_must_differ_by_more_than_chance() {
     let sampled = |samples: u64| {

@@ -54,11 +54,7 @@ fn a_renamed_class_passes() {
 #[test]
 fn generated_names_are_no_renames() {
     let lambda = |number: &str| {
-        build(&renamed(
-            &BASE,
-            "app.Job.helper",
-            &format!("app.Job$$Lambda.0x00{number}.lambda$run${number}"),
-        ))
+        build(&renamed(&BASE, "app.Job.helper", &format!("app.Job$$Lambda.0x00{number}.lambda$run${number}")))
     };
     let verdict = strict(&lambda("14"), &lambda("15"));
     assert!(verdict.passed() && verdict.renamed.is_empty() && verdict.moved.is_empty());
