@@ -34,6 +34,9 @@ const RUNS_AS_BYTECODE: [(&[u8], &[u8]); 2] =
 /// Plain bytecode whose way depends on when the collector ran last.
 const DEPENDS_ON_COLLECTOR: [(&[u8], &[u8]); 1] = [(b"java/lang/ref/SoftReference", b"get")];
 
+/// Plain bytecode whose way depends on the JIT: the intrinsic in it leaves it more or less to do than its bytecode does.
+const DEPENDS_ON_JIT: [(&[u8], &[u8]); 1] = [(b"jdk/internal/util/ArraysSupport", b"mismatch")];
+
 /// What the VM calls, on the thread that executes or *compiles* some code, to load or link what that code names.
 /// When that happens depends on the JIT, so it is kept apart from the contexts of the application.
 const LOADING: [(&[u8], &[u8]); 3] = [
@@ -59,7 +62,7 @@ const HOUSEKEEPING: [(&[u8], &[u8]); 2] =
 /// Native, or replaced by the JIT with code of its own.
 pub fn is_opaque(method: &Method<'_, '_>) -> bool {
     let key = (method.class().name(), method.name());
-    if method.is(access::NATIVE) || DEPENDS_ON_COLLECTOR.contains(&key) {
+    if method.is(access::NATIVE) || DEPENDS_ON_COLLECTOR.contains(&key) || DEPENDS_ON_JIT.contains(&key) {
         return true;
     }
     INTRINSIC.iter().any(|annotation| method.has_annotation(annotation)) && !RUNS_AS_BYTECODE.contains(&key)
