@@ -69,7 +69,7 @@ public class Laws implements ExactProfiler {
     }
 
     private void print() {
-        System.err.println("laws hold: " + (!broken && checked > 1_000) + ", detached: " + detached);
+        System.err.println("laws hold: " + (!broken && checked > 100) + ", detached: " + detached);
         print(main);
     }
 
