@@ -171,3 +171,35 @@ fn delicate_code_is_named_exactly() {
     assert!(is_delicate(b"java/io/PrintStream", b"println") && !is_delicate(b"java/io/PrintStreams", b"x"));
     assert!(!is_delicate(b"java/lang/ThreadBuilders", b"x") && !is_delicate(b"java/util/HashMap", b"put"));
 }
+
+struct NothingKnown;
+
+impl crate::Known for NothingKnown {
+    fn opaque(&self, _: &crate::Call<'_>) -> Option<crate::OpaqueCallee> {
+        None
+    }
+}
+
+#[test]
+fn without_an_agent_nothing_is_inserted_for_it() {
+    let bytes = class(&[NOP, INVOKESTATIC, 0, CALL, ICONST_0, IFEQ, 0xFF, 0xFB, RETURN], &[]);
+    let class = ClassFile::parse(&bytes).expect("a class");
+    let mut plan = crate::Plan {
+        runtime: "java/quipu",
+        analysis: BlockAnalysis::Default,
+        sites: false,
+        blocks: false,
+        selection: crate::Selection::default(),
+        activation: false,
+        weights: None,
+        relative_to: None,
+    };
+    let mut names_activation = |activation| {
+        plan.activation = activation;
+        let rewritten = crate::rewrite(&class, &plan, 8, &NothingKnown).expect("rewritten");
+        assert!(rewritten.left.is_empty(), "{:?}", rewritten.left);
+        let bytes = rewritten.bytes.expect("it counts");
+        bytes.windows(10).any(|window| window == b"Activation")
+    };
+    assert!(names_activation(true) && !names_activation(false));
+}

@@ -22,7 +22,7 @@ public final class Activation {
     /** Bytecodes after which to look again whether the agent can be called. */
     private static final int LATER = 1 << 16;
     /** An agent may run out of stack because the program was about to; if it always does, it is to blame. */
-    private static final int MOST_OVERFLOWS = 100;
+    private static final int MOST_OVERFLOWS = 10;
 
     /** Of a stack trace. */
     private static final int MOST_FRAMES = 20;
@@ -117,6 +117,7 @@ public final class Activation {
         int granularity = LATER;
         try {
             granularity = call(current, cursor, node);
+            overflows = 0;
         } catch (StackOverflowError overflow) {
             if (++overflows == MOST_OVERFLOWS) {
                 switchOff(current, overflow);

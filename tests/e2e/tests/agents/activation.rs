@@ -39,10 +39,11 @@ fn granularity_is_an_upper_bound() {
     on_every_jdk(|jdk| {
         for granularity in [500, 5_000] {
             let flag = format!("-Dgranularity={granularity}");
-            let run = under("Counting", collections().jvm([&flag, "-Dmeasure=true"]), jdk);
-            let (activations, most, _) = thread(&run, "main");
+            let program = Program::new("ManyThreads").arguments(["1", "20", "50000"]);
+            let run = under("Counting", program.jvm([&flag, "-Dmeasure=true"]), jdk);
+            let (activations, most, _) = thread(run.assert_whole(), "worker-0");
             assert!(activations > 50, "{activations} activations; {}", run.said());
-            let on_top = 1_500; // code in which agents wait, such as output
+            let on_top = 100; // more than the longest way through any method of this thread
             assert!(most <= granularity + on_top, "{most} bytecodes, not {granularity}; {}", run.said());
         }
     });
