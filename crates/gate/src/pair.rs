@@ -64,11 +64,10 @@ impl Pair {
             Err(_) => [vec![0; tree.tree().len()], vec![0; tree.tree().len()]],
         };
         let own = [0, 1].map(|side| column(&tree, side));
-        let nodes = 0..tree.tree().len() as NodeId;
-        let key = |node| tree.tree().method(node).map(|method| renames::key_of(&tree, method));
-        let edited: Vec<bool> = nodes
-            .map(|node| !edits.is_empty() && key(node).is_some_and(|key| edits.contains(&key)))
-            .collect();
+        let methods = 0..tree.methods().len() as MethodId;
+        let by_method: Vec<bool> = methods.map(|id| edits.contains(&renames::key_of(&tree, id))).collect();
+        let nodes = tree.tree().methods().iter();
+        let edited: Vec<bool> = nodes.map(|&id| by_method.get(id as usize) == Some(&true)).collect();
         let mut has_edited = edited.clone();
         for node in (0..has_edited.len()).rev().filter(|&node| edited[node]) {
             // Upwards until somebody was here before.

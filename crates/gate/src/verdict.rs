@@ -1,6 +1,6 @@
 //! The question, and the answer.
 
-use quipu_profile::{Aggregation, MetricKind, NodeId, Profile};
+use quipu_profile::{Aggregation, MethodId, MetricKind, NodeId, Profile};
 
 use crate::attribute::{Cause, Term, attribute};
 use crate::culprit::{self, Culprit, Moved};
@@ -156,14 +156,18 @@ struct InMethods {
 impl InMethods {
     fn new(pair: &Pair, names: &[String]) -> InMethods {
         let tree = pair.tree.tree();
+        let methods = 0..pair.tree.methods().len() as MethodId;
+        let wanted: Vec<bool> = methods
+            .map(|method| {
+                let name = pair.tree.method_name(method);
+                let full = format!("{name}{}", pair.tree.str(pair.tree.method(method).descriptor));
+                names.iter().any(|wanted| *wanted == name || *wanted == full)
+            })
+            .collect();
         let (mut inside, mut leads) = (vec![false; tree.len()], vec![false; tree.len()]);
         let mut until = 0;
         for node in 0..tree.len() as NodeId {
-            let mine = tree.method(node).is_some_and(|method| {
-                let name = pair.tree.method_name(method);
-                let full = || format!("{name}{}", pair.tree.str(pair.tree.method(method).descriptor));
-                names.iter().any(|wanted| *wanted == name || *wanted == full())
-            });
+            let mine = tree.method(node).is_some_and(|method| wanted[method as usize]);
             if mine {
                 until = until.max(tree.end(node));
             }
