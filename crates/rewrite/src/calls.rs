@@ -120,6 +120,10 @@ impl Calls {
                 calls.derived.push(id);
                 continue;
             }
+            // Not known to be opaque, but never counted either; leaves call it, and have no cursor to publish in.
+            if opaque.is_none() && call.is_some_and(|call| is_object_constructor(&call)) {
+                continue;
+            }
             let possible = opaque.is_some_and(|opaque| !opaque.certain);
             let slot = *targets.entry(key).or_insert_with(|| {
                 let width = if possible { 2 } else { 1 };
