@@ -105,12 +105,14 @@ fn prepare(vm: Jvm, options: Options) -> Result<&'static Session, String> {
     let wanted = [Capability::CAN_RETRANSFORM_ANY_CLASS, Capability::CAN_SUPPORT_VIRTUAL_THREADS];
     let missing = jvmti.add_available_capabilities(&Capabilities::of(&wanted)).map_err(text)?;
     let session = Session::begin(jvmti, options)?;
-    let mut callbacks = jvmtiEventCallbacks::default();
-    callbacks.VMInit = Some(vm_init);
-    callbacks.VMDeath = Some(vm_death);
-    callbacks.ClassFileLoadHook = Some(class_file_load_hook);
-    callbacks.ThreadEnd = Some(thread_end);
-    callbacks.VirtualThreadEnd = Some(thread_end);
+    let callbacks = jvmtiEventCallbacks {
+        VMInit: Some(vm_init),
+        VMDeath: Some(vm_death),
+        ClassFileLoadHook: Some(class_file_load_hook),
+        ThreadEnd: Some(thread_end),
+        VirtualThreadEnd: Some(thread_end),
+        ..Default::default()
+    };
     // SAFETY: the callbacks below do what JVMTI allows them, and are guarded.
     unsafe { jvmti.set_event_callbacks(&callbacks) }.map_err(text)?;
     let mut events = vec![sys::JVMTI_EVENT_VM_INIT, sys::JVMTI_EVENT_VM_DEATH, sys::JVMTI_EVENT_THREAD_END];

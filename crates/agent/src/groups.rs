@@ -43,11 +43,11 @@ impl Groups {
         };
         let mut state = lock(&self.known);
         let key = (is_virtual, pattern);
-        if self.merge != MergeThreads::Never {
-            if let Some(group) = state.groups.get(&key) {
-                arena.count_thread(group.record);
-                return Some(group.id);
-            }
+        if self.merge != MergeThreads::Never
+            && let Some(group) = state.groups.get(&key)
+        {
+            arena.count_thread(group.record);
+            return Some(group.id);
         }
         let id = state.next;
         let record = arena.log(&Record::Group {

@@ -34,7 +34,8 @@ struct State {
     next_class: u32,
     /// First method id of each class that was rewritten, by loader and name.
     ranges: HashMap<(u32, Box<[u8]>), Range>,
-    opaque: HashMap<(Box<[u8]>, Box<[u8]>, Box<[u8]>), u32>,
+    /// By class, name and descriptor.
+    opaque: HashMap<[Box<[u8]>; 3], u32>,
     opaque_classes: HashMap<Box<[u8]>, u32>,
 }
 
@@ -81,10 +82,10 @@ impl Registry {
     /// First of `count` ids for the methods of a class. A class that is rewritten again gets the ids it had.
     pub fn reserve(&self, loader: u32, class: &[u8], count: u32) -> Option<u32> {
         let mut state = lock(&self.state);
-        if let Some(range) = state.ranges.get(&(loader, class.into())) {
-            if range.count == count {
-                return Some(range.first);
-            }
+        if let Some(range) = state.ranges.get(&(loader, class.into()))
+            && range.count == count
+        {
+            return Some(range.first);
         }
         state.take(count)
     }
@@ -148,7 +149,7 @@ impl Registry {
     /// Id of an opaque method, which has no code to carry one.
     pub fn opaque(&self, arena: &ArenaWriter, class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<u32> {
         let mut state = lock(&self.state);
-        let key = (class.into(), name.into(), descriptor.into());
+        let key = [class.into(), name.into(), descriptor.into()];
         if let Some(&id) = state.opaque.get(&key) {
             return Some(id);
         }
