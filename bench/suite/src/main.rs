@@ -140,7 +140,7 @@ fn bench(options: &Options) -> anyhow::Result<bool> {
             let its = schedule.program((program, jdk), &able, &mut progress)?;
             let split = program.split(options.quick);
             let measured = if able.len() > 1 { &able[1..] } else { &able[..] };
-            rows.extend(measured.iter().map(|(profiler, _)| Row::of(&its, &profiler.name, split)));
+            rows.extend(measured.iter().map(|(profiler, _)| Row::of(&its, profiler, split)));
             records.extend(its);
             // After every program, so that a run that is interrupted leaves what it has.
             results::write_json(&json, &setting, &rows, &records)?;

@@ -21,7 +21,7 @@ pub struct Profiler {
     /// One line for people.
     #[serde(default)]
     pub about: String,
-    /// Which question it answers: profilers of one question are compared in one table.
+    /// Which question it answers, the heading of the table in which those that answer it are compared.
     #[serde(default)]
     pub question: String,
     /// Options of `quipu run`, for a kind.
@@ -91,7 +91,7 @@ impl Profiler {
         Ok(Profiler {
             name: name.to_owned(),
             about: options.to_owned(),
-            question: "exact".to_owned(),
+            question: "Tried".to_owned(),
             quipu: options.split_whitespace().map(str::to_owned).collect(),
             origin: Origin::Kind,
             ..Profiler::default()

@@ -1,5 +1,6 @@
 //! What a run of the suite leaves in the repository: JSON with every figure, and the tables in a document.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -87,14 +88,14 @@ pub fn write_json(path: &Path, setting: &Setting, rows: &[Row], records: &[Recor
         .with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// The tables, a section for each JDK.
+/// The tables, one for each question and JDK.
 pub fn markdown(setting: &Setting, rows: &[Row]) -> String {
     let mut text = setting.markdown();
-    let mut releases: Vec<u32> = rows.iter().map(|row| row.jdk).collect();
-    releases.dedup();
-    for release in releases {
-        let its: Vec<Row> = rows.iter().filter(|row| row.jdk == release).cloned().collect();
-        text += &format!("\n### JDK {release}\n\n{}\n", report::table(&its).markdown());
+    let tables: BTreeSet<(&str, u32)> = rows.iter().map(|row| (row.question.as_str(), row.jdk)).collect();
+    for (question, release) in tables {
+        let its: Vec<Row> =
+            rows.iter().filter(|row| row.question == question && row.jdk == release).cloned().collect();
+        text += &format!("\n### {question}: JDK {release}\n\n{}\n", report::table(&its).markdown());
         for note in report::notes(&its) {
             text += &format!("- {}\n", note.replace('\n', "\n  "));
         }

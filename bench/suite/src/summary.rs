@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::launch::Product;
+use crate::profiler::Profiler;
 use crate::program::Split;
 use crate::run::{Ending, Iteration};
 use crate::schedule::{Record, steady};
@@ -17,6 +18,8 @@ pub struct Row {
     pub program: String,
     /// The profiler's name.
     pub profiler: String,
+    /// The question it answers.
+    pub question: String,
     /// Ratios of steady elapsed time.
     pub wall: Option<Estimate>,
     /// … of steady CPU time of the whole process.
@@ -52,10 +55,10 @@ pub struct Row {
 
 impl Row {
     /// The row of one profiler; `records` are those of one program on one JDK.
-    pub fn of(records: &[Record], profiler: &str, split: Split) -> Row {
+    pub fn of(records: &[Record], profiler: &Profiler, split: Split) -> Row {
         let of =
             |name: &str| records.iter().filter(move |record| record.profiler == name).collect::<Vec<_>>();
-        let (plain, profiled) = (of("plain"), of(profiler));
+        let (plain, profiled) = (of("plain"), of(&profiler.name));
         let first = records.first();
         let compare = |value: &dyn Fn(&Record) -> Option<f64>| {
             let good = |records: &[&Record]| -> Vec<Option<f64>> {
@@ -77,7 +80,8 @@ impl Row {
         Row {
             jdk: first.map_or(0, |record| record.jdk),
             program: first.map_or_else(String::new, |record| record.program.clone()),
-            profiler: profiler.to_owned(),
+            profiler: profiler.name.clone(),
+            question: profiler.question.clone(),
             wall: estimate(&per_round[0], USUAL),
             cpu: estimate(&per_round[1], USUAL),
             work: estimate(&per_round[2], USUAL),

@@ -25,11 +25,14 @@ fn workshop(test: &str) -> Workshop {
     Workshop { sources: Path::new(env!("CARGO_MANIFEST_DIR")).join(".."), made }
 }
 
+fn peer(name: &str) -> Profiler {
+    Profiler::load_all(&sources().join("peers"), Origin::Peer).unwrap().remove(name).unwrap()
+}
+
 fn records(test: &str, program: &str, against: &[&str], rounds: usize) -> (Vec<Record>, Program) {
-    let peers = Profiler::load_all(&sources().join("peers"), Origin::Peer).unwrap();
     let program = Program::load_all(&sources().join("programs")).unwrap().remove(program).unwrap();
     let mut contenders: Vec<Contender> = vec![(Profiler::plain(), PathBuf::new())];
-    contenders.extend(against.iter().map(|name| (peers[*name].clone(), PathBuf::new())));
+    contenders.extend(against.iter().map(|name| (peer(name), PathBuf::new())));
     let jdk = Jdk::wanted(&[]).unwrap().remove(0);
     let workshop = workshop(test);
     let schedule = Schedule { workshop: &workshop, rounds, quick: false, patience: 100 };
@@ -42,7 +45,7 @@ fn records(test: &str, program: &str, against: &[&str], rounds: usize) -> (Vec<R
 #[test]
 fn a_planted_slowdown_of_a_tenth_is_found() {
     let (records, program) = records("planted", "busy", &["tenth", "same"], 11);
-    let row = |name| Row::of(&records, name, program.split(false));
+    let row = |name| Row::of(&records, &peer(name), program.split(false));
     let tenth = estimate(&row("tenth").per_round[2], 0.999).unwrap();
     assert!(tenth.confidence > 0.999 && tenth.rounds == 11, "{tenth:?}");
     assert!(tenth.low <= 1.10 && 1.10 <= tenth.high, "the interval does not cover 1.10: {tenth:?}");
@@ -55,7 +58,7 @@ fn a_planted_slowdown_of_a_tenth_is_found() {
 #[test]
 fn a_wrong_output_is_told_with_what_it_was() {
     let (records, program) = records("liar", "liar", &["lie"], 2);
-    let row = Row::of(&records, "lie", program.split(false));
+    let row = Row::of(&records, &peer("lie"), program.split(false));
     assert!(row.wrong && row.wall.is_none());
     assert!(
         report::notes(std::slice::from_ref(&row))[0]
@@ -69,7 +72,7 @@ fn a_wrong_output_is_told_with_what_it_was() {
 #[test]
 fn a_jvm_that_does_not_start_is_told_with_what_it_printed() {
     let (records, program) = records("dies", "busy", &["dies"], 1);
-    let row = Row::of(&records, "dies", program.split(false));
+    let row = Row::of(&records, &peer("dies"), program.split(false));
     assert!(
         matches!(&records[1].run.ending, Ending::Failed(why) if why.contains("NoSuchFlagAtAll")),
         "{records:?}"
