@@ -3,6 +3,7 @@
 mod agent;
 mod agent_api;
 mod attach;
+mod calibrate;
 mod collect;
 mod demo;
 mod deterministic;
@@ -46,6 +47,7 @@ enum Command {
     Run(run::Run),
     Attach(attach::Attach),
     AgentApi(agent_api::AgentApi),
+    Calibrate(calibrate::Calibrate),
     Ps(ps::Ps),
     Instrument(instrument::Instrument),
     Report(report::Report),
@@ -65,6 +67,7 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
         Command::Run(command) => command.run(),
         Command::Attach(command) => command.run(),
         Command::AgentApi(command) => command.run(),
+        Command::Calibrate(command) => command.run(),
         Command::Ps(command) => command.run(),
         Command::Instrument(command) => command.run(),
         Command::Report(command) => command.run(),
