@@ -2,6 +2,7 @@
 #![allow(missing_docs, reason = "tests say what they test by their names")]
 
 mod activation;
+mod attached;
 mod contexts;
 mod examples;
 mod failure;
