@@ -1,7 +1,8 @@
 //! Compiles the Java runtime for programs without an agent, and embeds its classes.
 //!
-//! [`SHARED`] are the agent's own sources. They name `jdk.internal.misc.Unsafe` and the JDK's annotations; without the
-//! imports, the names are those of classes in `java/offline`, which is all that differs.
+//! [`SHARED`] are the agent's own sources. They name `jdk.internal.misc.Unsafe`; without the import, the name is that of
+//! a class in `java/offline`, which is all that differs. The JDK's annotations stay: they work for who puts the runtime
+//! on the boot class path.
 
 use std::error::Error;
 use std::ffi::OsStr;
@@ -30,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::write(sources.join("Layout.java"), quipu_arena::java::source())?;
     for name in SHARED {
         let text = fs::read_to_string(Path::new(shared).join(name))?;
-        let text: String = text.lines().filter(|line| !line.starts_with("import jdk.internal.")).fold(
+        let text: String = text.lines().filter(|line| !line.starts_with("import jdk.internal.misc.")).fold(
             String::new(),
             |text, line| {
                 // JDK 8 has no hint for spinning.
@@ -48,7 +49,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         files.into_iter().partition(|file| file.file_name() == Some(OsStr::new(NEWER)));
     let old = ["-source", "8", "-target", "8", "-Xlint:-options", "-XDignore.symbol.file"];
     javac(&classes, &old, &all)?;
-    javac(&classes, &["--release", "9", "-Xlint:-options"], &newer)?;
+    let annotations = "java.base/jdk.internal.vm.annotation=ALL-UNNAMED";
+    let new = ["-source", "9", "-target", "9", "-Xlint:-options", "--add-exports", annotations];
+    javac(&classes, &new, &newer)?;
     let mut list = String::new();
     for file in files_in(&classes.join("quipu/runtime"))? {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();

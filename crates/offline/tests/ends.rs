@@ -47,6 +47,23 @@ fn threads_that_come_and_go_share_trees() {
 }
 
 #[test]
+fn virtual_threads_have_trees_of_their_own() {
+    on_every_jdk(|jdk| {
+        if jdk.feature < 21 {
+            return;
+        }
+        let counted = instrument(jdk, &quipu_e2e::classes(jdk), &[]);
+        let run = counted.run(jdk, &[], "VirtualThreads", &["100000", "1000"]);
+        let profile = run.assert_quiet().profile();
+        let threads =
+            profile.threads().iter().filter(|thread| thread.kind == quipu_profile::ThreadKind::Virtual);
+        assert_eq!(threads.map(|thread| thread.threads).sum::<u64>(), 100_000);
+        assert_eq!(ThreadCounts::of(&profile, |_| true).method("VirtualThreads", "work").calls, 100_000);
+        assert!(profile.meta.lost.is_empty(), "{:?}", profile.meta.lost);
+    });
+}
+
+#[test]
 fn an_interrupted_thread_stays_interrupted() {
     on_every_jdk(|jdk| {
         let run = ends(jdk).run(jdk, &[], "ends.Ends", &["interrupted"]);

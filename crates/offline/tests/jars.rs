@@ -55,6 +55,16 @@ fn the_same_input_gives_the_same_bytes_and_other_entries_keep_theirs() {
 }
 
 #[test]
+fn the_runtime_can_lie_on_the_boot_class_path() {
+    on_every_jdk(|jdk| {
+        let counted = instrument(jdk, &programs(jdk), &[]);
+        let boot = format!("-Xbootclasspath/a:{}", counted.runtime.display());
+        let run = support::run::<&str>(jdk, counted.path.to_str().unwrap(), &[&boot], "Foo", &[]);
+        assert_eq!(calls(&run.assert_quiet().profile(), "Foo", "f"), 1_000);
+    });
+}
+
+#[test]
 fn what_was_instrumented_is_not_instrumented_again() {
     on_every_jdk(|jdk| {
         let once = instrument(jdk, &programs(jdk), &[]);

@@ -5,7 +5,9 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 import java.lang.invoke.VarHandle;
 import java.lang.reflect.Method;
+import java.util.ArrayDeque;
 import java.util.Arrays;
+import jdk.internal.vm.annotation.ForceInline;
 
 /**
  * The arena as a {@code java.lang.foreign.MemorySegment}, which is reached by reflection once, so that older JDKs can
@@ -17,7 +19,10 @@ final class ForeignMemory extends Unsafe {
     private static final MethodHandle THREAD_ID;
     private static final VarHandle CELL = MethodHandles.arrayElementVarHandle(int[].class);
 
+    /** An address is passed on in ways that make its block visible too: to the same thread, or by a class's initialiser. */
     private static volatile int[][] blocks = new int[16][];
+    private static final ArrayDeque<Integer> freed = new ArrayDeque<>();
+    private static int used;
 
     static {
         try {
@@ -56,11 +61,13 @@ final class ForeignMemory extends Unsafe {
     }
 
     @Override
+    @ForceInline
     int getInt(long address) {
         return address >= 0 ? (int) INT.get(address) : block(address)[cell(address)];
     }
 
     @Override
+    @ForceInline
     void putInt(long address, int value) {
         if (address >= 0) {
             INT.set(address, value);
@@ -70,11 +77,13 @@ final class ForeignMemory extends Unsafe {
     }
 
     @Override
+    @ForceInline
     long getLong(long address) {
         return address >= 0 ? (long) LONG.get(address) : getInt(address) & 0xFFFFFFFFL | (long) getInt(address + 4) << 32;
     }
 
     @Override
+    @ForceInline
     void putLong(long address, long value) {
         if (address >= 0) {
             LONG.set(address, value);
@@ -95,6 +104,7 @@ final class ForeignMemory extends Unsafe {
     }
 
     @Override
+    @ForceInline
     long getLong(Thread thread, long offset) {
         try {
             return (long) THREAD_ID.invokeExact(thread);
@@ -110,15 +120,15 @@ final class ForeignMemory extends Unsafe {
 
     @Override
     long allocateMemory(long bytes) {
+        int[] block = new int[(int) (bytes >>> 2)];
         synchronized (CELL) {
-            int free = 0;
-            while (free < blocks.length && blocks[free] != null) {
-                free++;
+            Integer free = freed.poll();
+            int number = free != null ? free : used++;
+            if (number == blocks.length) {
+                blocks = Arrays.copyOf(blocks, 2 * number);
             }
-            int[][] grown = Arrays.copyOf(blocks, free < blocks.length ? blocks.length : 2 * free);
-            grown[free] = new int[(int) (bytes >>> 2)];
-            blocks = grown;
-            return Long.MIN_VALUE | (long) free << 32;
+            blocks[number] = block;
+            return Long.MIN_VALUE | (long) number << 32;
         }
     }
 
@@ -129,10 +139,10 @@ final class ForeignMemory extends Unsafe {
 
     @Override
     void freeMemory(long address) {
+        int number = (int) (address >>> 32) & 0x7FFFFFFF;
         synchronized (CELL) {
-            int[][] without = blocks.clone();
-            without[(int) (address >>> 32) & 0x7FFFFFFF] = null;
-            blocks = without;
+            blocks[number] = null;
+            freed.add(number);
         }
     }
 
@@ -143,11 +153,9 @@ final class ForeignMemory extends Unsafe {
 
     @Override
     void require(long address, long before, long bytes) {
+        int number = (int) (address >>> 32) & 0x7FFFFFFF;
         synchronized (CELL) {
-            int[][] grown = blocks.clone();
-            int block = (int) (address >>> 32) & 0x7FFFFFFF;
-            grown[block] = Arrays.copyOf(grown[block], (int) (bytes >>> 2));
-            blocks = grown;
+            blocks[number] = Arrays.copyOf(blocks[number], (int) (bytes >>> 2));
         }
     }
 

@@ -3,6 +3,7 @@ package quipu.runtime;
 import java.lang.reflect.Field;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
+import jdk.internal.vm.annotation.ForceInline;
 
 /** Real addresses, on JVMs whose {@code sun.misc.Unsafe} does not complain: as fast as inside an agent. */
 final class SunMemory extends Unsafe {
@@ -38,21 +39,25 @@ final class SunMemory extends Unsafe {
     }
 
     @Override
+    @ForceInline
     int getInt(long address) {
         return U.getInt(address);
     }
 
     @Override
+    @ForceInline
     void putInt(long address, int value) {
         U.putInt(address, value);
     }
 
     @Override
+    @ForceInline
     long getLong(long address) {
         return U.getLong(address);
     }
 
     @Override
+    @ForceInline
     void putLong(long address, long value) {
         U.putLong(address, value);
     }
@@ -68,6 +73,7 @@ final class SunMemory extends Unsafe {
     }
 
     @Override
+    @ForceInline
     long getLong(Thread thread, long offset) {
         return U.getLong(thread, offset);
     }
