@@ -11,6 +11,9 @@ use crate::{Known, OpaqueCallee};
 /// Call sites are never shared.
 const MOST_TARGETS: u32 = 64;
 
+/// The native method in which every orderly end of a process ends.
+const ENDS_THE_PROCESS: (&[u8], &[u8]) = (b"java/lang/Shutdown", b"halt0");
+
 /// A call as it stands in the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Call<'a> {
@@ -42,6 +45,8 @@ pub enum Site {
         slot: u32,
         /// The callee.
         id: u32,
+        /// Whether the process ends in it, so that what was counted must be stored before.
+        ends: bool,
     },
     /// The caller publishes a slot and, after the call, counts an opaque callee if nobody counted himself there.
     Possible {
@@ -67,8 +72,6 @@ pub struct Calls {
     pub bcis: Vec<u16>,
     /// Opaque callees that are called before anything can go wrong; they need no code.
     pub derived: Vec<u32>,
-    /// Whether it is a constructor that calls one of its super class, or another of its own, that may throw.
-    pub initialises: bool,
 }
 
 /// The instruction's call; `None` if it is none or is malformed.
@@ -92,7 +95,6 @@ impl Calls {
     pub fn find(
         code: &Code<'_>,
         pool: &ConstantPool<'_>,
-        own: Option<(&[u8], Option<&[u8]>)>,
         sites: bool,
         prefix_end: u32,
         known: &dyn Known,
@@ -103,10 +105,6 @@ impl Calls {
             let bci = instruction.bci;
             let dynamic = instruction.opcode == INVOKEDYNAMIC;
             let call = call_of(&instruction, pool);
-            if let (Some(call), Some((this, super_name))) = (call, own) {
-                let own_class = call.owner == this || Some(call.owner) == super_name;
-                calls.initialises |= call.name == b"<init>" && own_class && !is_object_constructor(&call);
-            }
             let (key, opaque) = match call {
                 Some(call) => ((call, sites.then_some(bci)), known.opaque(&call)),
                 None if dynamic => {
@@ -124,6 +122,7 @@ impl Calls {
             if opaque.is_none() && call.is_some_and(|call| is_object_constructor(&call)) {
                 continue;
             }
+            let ends = call.is_some_and(|call| (call.owner, call.name) == ENDS_THE_PROCESS);
             let possible = opaque.is_some_and(|opaque| !opaque.certain);
             let slot = *targets.entry(key).or_insert_with(|| {
                 let width = if possible { 2 } else { 1 };
@@ -137,7 +136,7 @@ impl Calls {
                 calls.slots - width as u32
             });
             calls.sites.push(match opaque {
-                Some(OpaqueCallee { id, certain: true }) => Site::Opaque { bci, slot, id },
+                Some(OpaqueCallee { id, certain: true }) => Site::Opaque { bci, slot, id, ends },
                 Some(OpaqueCallee { id, certain: false }) => {
                     Site::Possible { bci, next: instruction.end(), slot, id }
                 }

@@ -15,7 +15,7 @@
 //!
 //! Opaque methods count nothing; those that call others hide what they call.
 
-use quipu_classfile::opcode::{DUP, ISUB, InstructionClass, POP2};
+use quipu_classfile::opcode::{DUP, InstructionClass, POP2};
 use quipu_classfile::{
     BlockAnalysis, Blocks, ClassEditor, ClassFile, Code, CodeEditor, EditError, Method, Snippet,
     VerificationType,
@@ -118,16 +118,15 @@ fn count(
         Some(block) if !block.is_loop_header => safe_prefix(&method, &body).min(block.end),
         _ => 0,
     };
-    let constructor = (method.name() == b"<init>").then(|| (class.name(), class.super_name()));
-    let calls = Calls::find(&body, class.pool(), constructor, plan.sites, prefix, known);
+    let calls = Calls::find(&body, class.pool(), plan.sites, prefix, known);
     if calls.slots > MOST_SLOTS {
         return Err(EditError::TooLarge { size: body.bytes.len() as u32 });
     }
-    // No handler can cover a constructor's call of super(): what follows it must not be taken for granted.
-    let exceptions_matter = plan.analysis != BlockAnalysis::Default;
-    let straight = one_way.is_straight_line() && !(calls.initialises && exceptions_matter);
+    // Calls times length is what the default analysis means by counting a block at its start. Where it matters how far
+    // a method got, that holds only if nothing can stop it halfway: no exception, and no callee that ends the process.
+    let straight = one_way.is_straight_line() && (leaf || plan.analysis == BlockAnalysis::Default);
     let length: u32 = one_way.iter().map(|block| plan.cost(block, &body)).sum();
-    let counts = !straight || (exceptions_matter && !leaf);
+    let counts = !straight;
     let updates = if plan.activation {
         activation::updates(&one_way, &body, class.pool(), |block| plan.cost(block, &body))
     } else {
@@ -186,7 +185,7 @@ fn count(
             locals.count = code.new_local(VerificationType::Int)?;
             s.int16(0).istore(locals.count);
         }
-        if counts && !straight {
+        if counts {
             locals.base = code.new_local(VerificationType::Long)?;
             s.lload(locals.node);
             probes.call(code.pool(), &mut s, "base", "(J)J")?;
@@ -210,8 +209,8 @@ fn count(
         let kept =
             if base == 0 { Kept::Node { cursor, node } } else { Kept::Count { cursor, node, base, count } };
         activation::insert(&mut code, probes, &updates, kept, !delicate)?;
-        insert_calls(&mut code, probes, &calls, &locals, counts && !straight)?;
-        insert_exits(&mut code, probes, &locals, counts, straight.then_some(length), loading, guard)?;
+        insert_calls(&mut code, probes, &calls, &locals, counts)?;
+        insert_exits(&mut code, probes, &locals, counts, loading, guard)?;
     }
     code.finish()?;
     Ok(Shape {
@@ -301,7 +300,11 @@ fn insert_calls(
                 publish(code, probes, &mut s, locals, stores, slot)?;
                 code.insert_before(bci, &s)?;
             }
-            Site::Opaque { bci, slot, id } => {
+            Site::Opaque { bci, slot, id, ends } => {
+                if stores && ends {
+                    s.lload(locals.node).lload(locals.base).iload(locals.count);
+                    probes.call(code.pool(), &mut s, "store", "(JJI)V")?;
+                }
                 s.lload(locals.node);
                 probes.int(code.pool(), &mut s, slot)?;
                 probes.word(code.pool(), &mut s, id)?;
@@ -347,7 +350,6 @@ fn insert_exits(
     probes: &Probes,
     locals: &Locals,
     counts: bool,
-    straight: Option<u32>,
     loading: bool,
     guard: Option<Guard>,
 ) -> Result<(), EditError> {
@@ -359,28 +361,14 @@ fn insert_exits(
         s.aload(locals.cursor);
         probes.call(code.pool(), &mut s, "loaded", "(@)V")?;
     }
-    match straight {
-        Some(_) => {
-            s.aload(locals.cursor).lload(locals.slot);
-            probes.call(code.pool(), &mut s, "restore", "(@J)V")?;
-        }
-        None => {
-            s.aload(locals.cursor)
-                .lload(locals.slot)
-                .lload(locals.node)
-                .lload(locals.base)
-                .iload(locals.count);
-            probes.call(code.pool(), &mut s, "leave", "(@JJJI)V")?;
-        }
+    s.aload(locals.cursor).lload(locals.slot);
+    if counts {
+        s.lload(locals.node).lload(locals.base).iload(locals.count);
+        probes.call(code.pool(), &mut s, "leave", "(@JJJI)V")?;
+    } else {
+        probes.call(code.pool(), &mut s, "restore", "(@J)V")?;
     }
     code.insert_before_returns(&s)?;
-    if let (Some(length), true) = (straight, counts) {
-        // Calls times length is too much by what was not executed.
-        s.lload(locals.node).iload(locals.count);
-        probes.int(code.pool(), &mut s, length)?;
-        s.op(ISUB);
-        probes.call(code.pool(), &mut s, "count", "(JI)V")?;
-    }
     code.catch_all(s.athrow())
 }
 

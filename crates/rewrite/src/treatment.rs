@@ -56,8 +56,12 @@ const LINKING: [&[u8]; 5] = [
 
 /// Work of the JDK's own, whose amount is different each time: it is done because there is an agent that rewrites
 /// classes, or starts the JDK's logging just to find that nobody listens.
-const HOUSEKEEPING: [(&[u8], &[u8]); 2] =
-    [(b"jdk/internal/module/Modules", b"transformedByAgent"), (b"java/lang/Shutdown", b"logRuntimeExit")];
+const HOUSEKEEPING: [(&[u8], &[u8]); 3] = [
+    (b"jdk/internal/module/Modules", b"transformedByAgent"),
+    (b"java/lang/Shutdown", b"logRuntimeExit"),
+    // A map of the JDK's own with classes as keys, whose hash codes depend on all that was hashed before.
+    (b"jdk/internal/reflect/Reflection", b"registerFilter"),
+];
 
 /// Native, or replaced by the JIT with code of its own.
 pub fn is_opaque(method: &Method<'_, '_>) -> bool {

@@ -137,6 +137,14 @@ public final class Probe {
         }
     }
 
+    /** Stores what was executed so far, before a call from which nobody returns. */
+    @ForceInline
+    public static void store(long node, long base, int bytecodes) {
+        if (!FOLDS) {
+            U.putLong(node + Layout.NODE_BYTECODES, base + bytecodes);
+        }
+    }
+
     /** Leaves a method that published slots. */
     @ForceInline
     public static void leave(Cursor cursor, long slot, long node, long base, int bytecodes) {
