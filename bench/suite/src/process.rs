@@ -26,6 +26,28 @@ impl Counters {
     }
 }
 
+/// Resident bytes of the profile's own mappings: those of files whose name ends in `.arena`.
+pub fn arena(pid: i32) -> u64 {
+    arena_in(&fs::read_to_string(format!("/proc/{pid}/smaps")).unwrap_or_default())
+}
+
+fn arena_in(smaps: &str) -> u64 {
+    let (mut inside, mut kilobytes) = (false, 0);
+    for line in smaps.lines() {
+        match line.split_once(':') {
+            Some(("Rss", size)) if inside => {
+                kilobytes +=
+                    size.trim().strip_suffix("kB").and_then(|n| n.trim().parse().ok()).unwrap_or(0u64);
+            }
+            // The first line of a mapping begins with its addresses; those that follow with a word.
+            Some((word, _))
+                if word.chars().all(char::is_alphanumeric) && word.starts_with(char::is_uppercase) => {}
+            _ => inside = line.trim_end_matches(" (deleted)").ends_with(".arena"),
+        }
+    }
+    kilobytes * 1024
+}
+
 fn cpu(pid: i32) -> Option<u64> {
     // The clock of a process that has no number is one's own.
     let pid = Some(pid).filter(|pid| *pid > 0)?;
@@ -60,7 +82,15 @@ fn threads(pid: i32) -> (u64, u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::Counters;
+    use super::{Counters, arena_in};
+
+    #[test]
+    fn resident_memory_of_the_arena_is_found_among_the_mappings() {
+        let smaps = "7f00-7f10 rw-s 00000000 fe:00 12 /tmp/quipu-0/run-1/7-00ff.arena\nSize: 64 kB\nRss: 40 kB\n\
+                     7f10-7f20 rw-p 00000000 00:00 0 \nSize: 64 kB\nRss: 64 kB\n\
+                     7f20-7f30 rw-s 00000000 fe:00 12 /tmp/quipu-0/run-1/7-00ff.arena (deleted)\nRss: 2 kB\n";
+        assert_eq!(arena_in(smaps), 42 * 1024);
+    }
 
     #[test]
     fn own_counters_grow() {

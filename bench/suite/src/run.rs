@@ -15,7 +15,7 @@ use nix::unistd::Pid;
 use serde::Serialize;
 use wait4::Wait4;
 
-use crate::process::Counters;
+use crate::process::{self, Counters};
 use crate::program::Split;
 
 /// What a program prints before everything that is for the harness.
@@ -63,6 +63,8 @@ pub struct Run {
     pub peak: u64,
     /// Peak memory of the largest process, bytes: more than `peak` if the profiler's own needs more.
     pub peak_any: u64,
+    /// Resident bytes of the profile in the JVM after the last iteration.
+    pub arena: u64,
     /// The iterations, in order.
     pub iterations: Vec<Iteration>,
 }
@@ -93,6 +95,7 @@ impl Run {
         let lines = lines_of(&mut child, log.to_owned())?;
         let mut seen = Seen::default();
         let mut tap = child.stdin.take();
+        let mut arena = 0;
         let ended = loop {
             let left = limit.saturating_sub(begun.elapsed());
             match lines.recv_timeout(left) {
@@ -100,6 +103,7 @@ impl Run {
                     let counters = seen.line(&line, begun);
                     tell(seen.iterations.len());
                     if counters && split.is_enough(seen.iterations.len(), compiling(seen.last_of(split))) {
+                        arena = process::arena(seen.pid);
                         tap = None;
                     } else if counters {
                         // A target that is gone shows itself by the end of its output.
@@ -136,6 +140,7 @@ impl Run {
             whole_cpu: nanos(used.rusage.utime + used.rusage.stime),
             peak: seen.last.peak,
             peak_any: used.rusage.maxrss.max(seen.last.peak),
+            arena,
             iterations: seen.iterations,
         })
     }

@@ -36,6 +36,8 @@ pub struct Row {
     pub plain_wall: Option<f64>,
     /// Bytes at the peak, without and with the profiler.
     pub peak: (u64, u64),
+    /// Resident bytes of the profile after the last iteration.
+    pub arena: u64,
     /// Bytes at the peak of the profiler's own process, if that is more than the JVM's.
     pub collector_peak: Option<u64>,
     /// Which part of the steady CPU time the JIT compiler took under the profiler: more than a few percent is not
@@ -90,6 +92,7 @@ impl Row {
             memory: whole_run(|record| Some(record.run.peak as f64)),
             plain_wall: median(&plain_walls),
             peak: (peaks(&plain), peaks(&profiled)),
+            arena: profiled.iter().map(|record| record.run.arena).max().unwrap_or(0),
             collector_peak: profiled
                 .iter()
                 .map(|r| r.run.peak_any)
