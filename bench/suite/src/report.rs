@@ -107,11 +107,8 @@ fn cells(row: &Row) -> Vec<String> {
         cells.extend([times(&row.startup), times(&row.whole), megabytes(row.peak.0), megabytes(row.peak.1)]);
         let number = |n: Option<u64>| n.map_or_else(String::new, |n| n.to_string());
         cells.extend([number(product.calls), number(product.samples), number(product.contexts)]);
-        cells.push(
-            product.contexts.filter(|contexts| *contexts > 100_000).map_or_else(String::new, |contexts| {
-                format!("{}", row.peak.1.saturating_sub(row.peak.0) / contexts)
-            }),
-        );
+        let per_context = product.contexts.filter(|n| *n > 100_000 && row.arena > 0).map(|n| row.arena / n);
+        cells.push(number(per_context));
         cells.push(format!("{:.0}", product.size as f64 / 1e3));
         cells.push(
             product.lost.iter().map(|(cause, n)| format!("{cause} {n}")).collect::<Vec<_>>().join(", "),
