@@ -63,6 +63,13 @@ const HOUSEKEEPING: [(&[u8], &[u8]); 3] = [
     (b"jdk/internal/reflect/Reflection", b"registerFilter"),
 ];
 
+/// Where reflection makes what it calls methods through: linking too, with tables of the JDK's own that have classes as
+/// keys and lose entries when the collector runs.
+const ACCESSORS: (&[u8], [&[u8]; 3]) = (
+    b"jdk/internal/reflect/ReflectionFactory",
+    [b"newMethodAccessor", b"newConstructorAccessor", b"newFieldAccessor"],
+);
+
 /// Native, or replaced by the JIT with code of its own.
 pub fn is_opaque(method: &Method<'_, '_>) -> bool {
     let key = (method.class().name(), method.name());
@@ -92,6 +99,9 @@ impl Treatment {
         }
         if HOUSEKEEPING.contains(&(method.class().name(), name)) {
             return Treatment::Opaque;
+        }
+        if method.class().name() == ACCESSORS.0 && ACCESSORS.1.contains(&name) {
+            return Treatment::Loading;
         }
         if LOADING.contains(&(name, method.descriptor())) {
             return Treatment::CountLoading;
