@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod classes;
+pub mod cost;
 pub mod jdk;
 pub mod launch;
 pub mod process;

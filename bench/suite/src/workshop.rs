@@ -46,18 +46,18 @@ impl Workshop {
         Ok(Some(directory.join("lib")))
     }
 
-    /// A file inside one of the archives.
+    /// A file or directory inside one of the archives.
     pub fn unpacked(&self, lib: &Path, name: &str, jdk: &Jdk) -> anyhow::Result<PathBuf> {
         let place = lib.with_file_name("unpacked");
         let file = place.join(name);
-        if !file.is_file() {
+        if !file.exists() {
             fs::create_dir_all(&place)?;
             for jar in jars(lib)? {
                 let mut unpack = Command::new(jdk.tool("jar"));
                 quietly(unpack.arg("xf").arg(jar.canonicalize()?).arg(name).current_dir(&place))?;
             }
         }
-        if !file.is_file() {
+        if !file.exists() {
             bail!("no archive in {} has {name}", lib.display());
         }
         Ok(file)
