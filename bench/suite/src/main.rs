@@ -120,7 +120,7 @@ fn bench(options: &Options) -> anyhow::Result<bool> {
     let programs = chosen_programs(options, programs)?;
     let contenders = contenders(options, &kinds, &peers, &workshop, &root)?;
     let jdks = Jdk::wanted(&options.jdks)?;
-    let rounds = options.rounds.unwrap_or(if options.quick { 2 } else { 5 });
+    let rounds = options.rounds.unwrap_or(if options.quick { 3 } else { 5 });
     let command =
         std::iter::once("./quipu bench".to_owned()).chain(std::env::args().skip(1)).collect::<Vec<_>>();
     let setting = Setting::here(&root, &jdks, command.join(" "));
