@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use serde::Deserialize;
@@ -14,7 +15,7 @@ pub struct Split {
     pub warmup: usize,
     /// Iterations that are: the last ones.
     pub steady: usize,
-    /// The most iterations to wait for the JIT compiler to have done its work; 0: do not wait.
+    /// After so many iterations, and [`LONG`], it is not waited any more for the JIT compiler; 0: not at all.
     #[serde(default)]
     pub most: usize,
 }
@@ -22,11 +23,15 @@ pub struct Split {
 /// The state is steady when the JIT compiler takes less than this part of the CPU time.
 pub const STEADY: f64 = 0.04;
 
+/// A program whose iterations are short gets at least this long to become steady.
+pub const LONG: Duration = Duration::from_secs(45);
+
 impl Split {
     /// Whether a run that has done `done` iterations, the JIT compiler having taken this part of the CPU time of the
     /// last ones, has done enough.
-    pub fn is_enough(self, done: usize, compiling: f64) -> bool {
-        done >= self.warmup + self.steady && (compiling < STEADY || done >= self.most)
+    pub fn is_enough(self, done: usize, compiling: f64, elapsed: Duration) -> bool {
+        let waited = self.most == 0 || done >= self.most && elapsed >= LONG;
+        done >= self.warmup + self.steady && (compiling < STEADY || waited)
     }
 }
 
@@ -119,14 +124,17 @@ impl Program {
 
 #[cfg(test)]
 mod tests {
-    use super::Split;
+    use super::{LONG, Split};
+    use std::time::Duration;
 
     #[test]
     fn a_run_goes_on_until_the_compiler_is_quiet() {
         let split = Split { warmup: 10, steady: 5, most: 35 };
-        assert!(!split.is_enough(14, 0.0));
-        assert!(split.is_enough(15, 0.0));
-        assert!(!split.is_enough(15, 0.2));
-        assert!(split.is_enough(35, 0.2));
+        assert!(!split.is_enough(14, 0.0, LONG));
+        assert!(split.is_enough(15, 0.0, Duration::ZERO));
+        assert!(!split.is_enough(15, 0.2, LONG));
+        assert!(!split.is_enough(35, 0.2, LONG / 2));
+        assert!(split.is_enough(35, 0.2, LONG));
+        assert!(Split { most: 0, ..split }.is_enough(15, 0.2, Duration::ZERO));
     }
 }

@@ -59,11 +59,13 @@ pub fn notes(rows: &[Row]) -> Vec<String> {
         if let Some(failure) = &row.failure {
             notes.push(format!("{what}: {}", failure.trim_end()));
         }
-        if let Some(share) = row.compiling.filter(|share| *share > 0.05) {
-            notes.push(format!(
-                "{what}: not steady, {:.0}% of the CPU time was JIT compilation",
-                share * 100.0
-            ));
+        for (share, with) in [(row.compiling.0, "without"), (row.compiling.1, "with")] {
+            if let Some(share) = share.filter(|share| *share > 0.05) {
+                let percent = share * 100.0;
+                notes.push(format!(
+                    "{what}: not steady, {percent:.0}% of the CPU time {with} it was JIT compilation"
+                ));
+            }
         }
         if let Some(peak) = row
             .collector_peak
@@ -103,7 +105,9 @@ fn cells(row: &Row) -> Vec<String> {
             times(&row.work),
             range(&row.work),
         ]);
-        cells.push(row.compiling.map_or_else(String::new, |share| format!("{:.0}", share * 100.0)));
+        let percent =
+            |share: Option<f64>| share.map_or_else(String::new, |share| format!("{:.0}", share * 100.0));
+        cells.push(format!("{}/{}", percent(row.compiling.0), percent(row.compiling.1)));
         cells.extend([times(&row.startup), times(&row.whole), megabytes(row.peak.0), megabytes(row.peak.1)]);
         let number = |n: Option<u64>| n.map_or_else(String::new, |n| n.to_string());
         cells.extend([number(product.calls), number(product.samples), number(product.contexts)]);

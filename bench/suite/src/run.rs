@@ -102,7 +102,13 @@ impl Run {
                 Ok(line) => {
                     let counters = seen.line(&line, begun);
                     tell(seen.iterations.len());
-                    if counters && split.is_enough(seen.iterations.len(), compiling(seen.last_of(split))) {
+                    if counters
+                        && split.is_enough(
+                            seen.iterations.len(),
+                            compiling(seen.last_of(split)),
+                            begun.elapsed(),
+                        )
+                    {
                         arena = process::arena(seen.pid);
                         tap = None;
                     } else if counters {

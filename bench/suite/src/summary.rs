@@ -40,9 +40,9 @@ pub struct Row {
     pub arena: u64,
     /// Bytes at the peak of the profiler's own process, if that is more than the JVM's.
     pub collector_peak: Option<u64>,
-    /// Which part of the steady CPU time the JIT compiler took under the profiler: more than a few percent is not
-    /// a steady state.
-    pub compiling: Option<f64>,
+    /// Which part of the steady CPU time the JIT compiler took without and with the profiler: more than a few percent
+    /// is not a steady state.
+    pub compiling: (Option<f64>, Option<f64>),
     /// What the profiler wrote, last round.
     pub product: Product,
     /// What went wrong, if anything did.
@@ -98,7 +98,7 @@ impl Row {
                 .map(|r| r.run.peak_any)
                 .max()
                 .filter(|any| *any > peaks(&profiled)),
-            compiling: compiling(&profiled, split),
+            compiling: (compiling(&plain, split), compiling(&profiled, split)),
             product: profiled.last().map(|record| record.product.clone()).unwrap_or_default(),
             failure: failed.map(|record| failure(record, &plain)),
             wrong: failed.is_some_and(|record| record.wrong.is_some()),
