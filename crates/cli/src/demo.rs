@@ -11,21 +11,20 @@ use crate::exit::{DONE, Failure};
 /// Profile `javac` compiling Quipu's own Java sources, show what it did and write demo.html.
 #[derive(Args, Debug)]
 pub struct Demo {
-    /// Directory with Java sources
-    #[arg(long, value_name = "DIR", default_value = "java")]
-    sources: PathBuf,
+    /// Directories with Java sources
+    #[arg(long, value_name = "DIR", num_args = 1.., default_values = ["java/api", "java/examples"])]
+    sources: Vec<PathBuf>,
 }
 
 impl Demo {
     /// Runs the commands a person would type, and shows them.
     pub fn run(self) -> anyhow::Result<u8> {
         let mut files = Vec::new();
-        java_files(&self.sources, &mut files)?;
+        for directory in &self.sources {
+            java_files(directory, &mut files)?;
+        }
         if files.is_empty() {
-            return Err(Failure::usage(format!(
-                "no Java sources in {}: name a directory with --sources",
-                self.sources.display()
-            )));
+            return Err(Failure::usage("no Java sources: name a directory that has some with --sources"));
         }
         files.sort();
         let classes = std::env::temp_dir().join(format!("quipu-demo-{}", std::process::id()));

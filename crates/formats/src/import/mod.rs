@@ -1,6 +1,6 @@
 //! Profiles from other tools' files.
 //!
-//! Both readers bound what they build by [`Limits`](crate::Limits), give typed errors with a place, and never panic on
+//! Both readers bound what they build by [`Limits`], give typed errors with a place, and never panic on
 //! their input.
 
 mod collapsed;
