@@ -5,12 +5,12 @@
 //! written as text when the VM ends. It shares with the profiler one thing only, the definition of what is counted:
 //! [`quipu_rewrite::Treatment`]. No code is rewritten.
 //!
-//! - [`roles`]: what is done with each method, from its class's bytes.
-//! - [`recorder`]: the stack and the tree.
-//! - [`tree`]: the contexts, and the file.
-//! - [`stepping`]: why steps are missing while the VM resolves what an instruction names, and how to get them.
-//! - [`pins`]: what has to be the same in the run that is compared.
-//! - [`agent`]: where the VM calls in.
+//! - `roles`: what is done with each method, from its class's bytes.
+//! - `recorder`: the stack and the tree.
+//! - `tree`: the contexts, and the file.
+//! - `stepping`: why steps are missing while the VM resolves what an instruction names, and how to get them.
+//! - `pins`: what has to be the same in the run that is compared.
+//! - `agent`: where the VM calls in.
 #![allow(unsafe_code, reason = "an agent is called by the VM, with pointers")]
 
 mod agent;
