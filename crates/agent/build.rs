@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// In the order in which they must be defined: each needs only those before it.
-const CLASSES: [&str; 4] = ["Layout", "Natives", "Cursor", "Probe"];
+const CLASSES: [&str; 5] = ["Layout", "Natives", "Cursor", "Direct", "Probe"];
 
 /// The same for what is defined only if the user has an agent of his own: the API first.
 const AGENT_API: [&str; 3] = ["MethodId", "Context", "ExactProfiler"];

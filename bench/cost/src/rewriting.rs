@@ -82,6 +82,8 @@ fn plan(analysis: BlockAnalysis) -> Plan {
     Plan {
         runtime: "java/quipu",
         relative_to: None,
+        direct: true,
+        folds: false,
         analysis,
         sites: false,
         blocks: false,

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char, c_uchar, c_void};
 
 use quipu_jvm::sys::{self, JNIEnv, JavaVM, jclass, jint, jobject, jthread, jvmtiEnv, jvmtiEventCallbacks};
-use quipu_jvm::{Capabilities, Capability, Env, Jvm, Ref};
+use quipu_jvm::{Capabilities, Capability, Env, Jvm, Jvmti, Ref};
 
 use crate::guard::guarded;
 use crate::hook;
@@ -24,7 +24,7 @@ pub unsafe extern "system" fn Agent_OnLoad(vm: *mut JavaVM, options: *const c_ch
         // SAFETY: the VM's pointers, valid as JVMTI says.
         let prepared = unsafe { (Jvm::from_raw(vm), parse(options)) };
         let prepared = match prepared {
-            (Some(vm), Ok(options)) => prepare(vm, options).map(drop),
+            (Some(vm), Ok(options)) => prepare_early(vm, options),
             (None, _) => Err("no VM".to_owned()),
             (_, Err(why)) => Err(why),
         };
@@ -74,7 +74,10 @@ unsafe fn attached(vm: *mut JavaVM, options: *const c_char) -> Result<(), String
             return Err("a profile is being taken already: end that one first".to_owned());
         }
         (Some(session), false) => session,
-        (None, false) => prepare(vm, Options::clone(&options))?,
+        (None, false) => {
+            let jvmti = vm.jvmti().map_err(|e| e.to_string())?;
+            prepare(jvmti, Options::clone(&options))?
+        }
     };
     vm.with_env(|env| start::start(session, env, &options)).and_then(|r| r).map_err(|e| e.to_string())
 }
@@ -91,10 +94,23 @@ unsafe fn parse(options: *const c_char) -> Result<Options, String> {
     Options::parse(&text).map_err(|e| e.to_string())
 }
 
-/// Makes the session and asks for events.
-fn prepare(vm: Jvm, options: Options) -> Result<&'static Session, String> {
+/// The same before there is a VM: `Thread` is yet to be loaded, and can get a field.
+fn prepare_early(vm: Jvm, options: Options) -> Result<(), String> {
     let text = |e: quipu_jvm::Error| e.to_string();
     let jvmti = vm.jvmti().map_err(text)?;
+    let early = Capabilities::of(&[Capability::CAN_GENERATE_EARLY_CLASS_HOOK_EVENTS]);
+    let missing = jvmti.add_available_capabilities(&early).map_err(text)?;
+    let direct = !missing.contains(Capability::CAN_GENERATE_EARLY_CLASS_HOOK_EVENTS);
+    let session = prepare(jvmti, Options { direct, ..options })?;
+    if direct {
+        session.jvmti.set_event_mode(sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true, None).map_err(text)?;
+    }
+    Ok(())
+}
+
+/// Makes the session and asks for events.
+fn prepare(jvmti: Jvmti, options: Options) -> Result<&'static Session, String> {
+    let text = |e: quipu_jvm::Error| e.to_string();
     let needed = [
         Capability::CAN_RETRANSFORM_CLASSES,
         Capability::CAN_GENERATE_ALL_CLASS_HOOK_EVENTS,

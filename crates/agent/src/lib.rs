@@ -28,6 +28,6 @@ mod options;
 mod pins;
 mod registry;
 mod session;
-mod sink;
 mod start;
+mod thread_field;
 mod world;

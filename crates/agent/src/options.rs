@@ -34,6 +34,8 @@ pub struct Options {
     pub weights: Option<(String, Arc<Weights>)>,
     /// Take the instrumentation out again.
     pub stop: bool,
+    /// Whether threads get a field for the published slot; set if the agent is there early enough.
+    pub direct: bool,
 }
 
 /// An agent in Java.
@@ -82,6 +84,7 @@ impl Options {
             agent: None,
             weights: None,
             stop: false,
+            direct: false,
         };
         for pair in text.split(',').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -96,6 +99,8 @@ impl Options {
         Plan {
             runtime: "java/quipu",
             relative_to: None,
+            direct: false,
+            folds: self.max_depth != u32::MAX,
             analysis: self.analysis,
             sites: self.sites,
             blocks: self.blocks,

@@ -60,6 +60,7 @@ pub fn start(session: &'static Session, env: &mut Env<'_>, options: &Options) ->
         define_runtime(env, session.jvmti)?;
     }
     let mut plan = options.plan();
+    plan.direct = session.is_direct();
     if let Some(agent) = &options.agent {
         match agents::install(session, env, agent) {
             Ok(()) => plan.activation = true,

@@ -25,7 +25,7 @@ pub mod tag {
 pub mod flag {
     /// Native or intrinsic: a leaf, nothing below it is counted.
     pub const OPAQUE: u32 = 1;
-    /// The method runs straight through: its bytecodes are calls times `straight` plus the node's.
+    /// The method runs per_call through: its bytecodes are calls times `per_call` plus the node's.
     pub const STRAIGHT: u32 = 2;
 }
 
@@ -54,8 +54,8 @@ pub enum Record<'a> {
         class: u32,
         /// See [`flag`].
         flags: u32,
-        /// Bytecodes of one complete run, for straight methods.
-        straight: u32,
+        /// Bytecodes of one complete run, for per_call methods.
+        per_call: u32,
         /// Name.
         name: &'a [u8],
         /// Descriptor.
@@ -120,7 +120,7 @@ impl<'a> Record<'a> {
                 id: r.u32()?,
                 class: r.u32()?,
                 flags: r.u32()?,
-                straight: r.u32()?,
+                per_call: r.u32()?,
                 name: r.string()?,
                 descriptor: r.string()?,
                 lines: r.string()?,
@@ -166,7 +166,7 @@ impl<'a> Record<'a> {
                 id,
                 class,
                 flags,
-                straight,
+                per_call,
                 name,
                 descriptor,
                 lines,
@@ -174,7 +174,7 @@ impl<'a> Record<'a> {
                 blocks,
                 derived,
             } => {
-                for n in [id, class, flags, straight] {
+                for n in [id, class, flags, per_call] {
                     word(out, n);
                 }
                 for s in [name, descriptor, lines, sites, blocks, derived] {
@@ -230,7 +230,7 @@ mod tests {
                 id: 7,
                 class: 3,
                 flags: flag::OPAQUE,
-                straight: 4,
+                per_call: 4,
                 name: b"m",
                 descriptor: b"()V",
                 lines: &[1, 0, 2, 0],

@@ -143,6 +143,8 @@ impl Instrument {
         Ok(Plan {
             runtime: quipu_offline::RUNTIME_PACKAGE,
             relative_to: None,
+            direct: false,
+            folds: true,
             analysis,
             sites: self.sites,
             blocks: self.blocks,

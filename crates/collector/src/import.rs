@@ -18,7 +18,7 @@ use quipu_profile::{
 /// What the arena says of a method, beside its name.
 struct Method {
     id: MethodId,
-    straight: u64,
+    per_call: u64,
     sites: Vec<u16>,
     blocks: Vec<(u16, u16)>,
     derived: Vec<u32>,
@@ -101,7 +101,7 @@ fn read_methods(contents: &Contents<'_>, builder: &mut Builder) -> HashMap<u32, 
                 id,
                 class,
                 flags,
-                straight,
+                per_call,
                 name,
                 descriptor,
                 lines,
@@ -126,7 +126,7 @@ fn read_methods(contents: &Contents<'_>, builder: &mut Builder) -> HashMap<u32, 
                     id,
                     Method {
                         id: builder.method(spec),
-                        straight: if flags & flag::STRAIGHT != 0 { straight.into() } else { 0 },
+                        per_call: per_call.into(),
                         sites: words(sites).collect(),
                         blocks: pairs(blocks).collect(),
                         derived: derived
@@ -254,8 +254,8 @@ impl<'a> Feeder<'a> {
             let site = self.site(node, parent);
             let here = self.builder.push(parent_node, method.id, site);
             self.builder.add(here, calls, node.calls);
-            // What a straight method executes follows from its calls; exceptions took something off.
-            let executed = method.straight.wrapping_mul(node.calls).wrapping_add(node.bytecodes);
+            // Some of what it executes follows from its calls.
+            let executed = method.per_call.wrapping_mul(node.calls).wrapping_add(node.bytecodes);
             self.builder.add(here, bytecodes, executed);
             for derived in method.derived.iter().filter_map(|id| self.methods.get(id)) {
                 let leaf = self.builder.push(here, derived.id, UNKNOWN_SITE);

@@ -47,8 +47,8 @@ impl MethodLog {
             Record::Method {
                 id: shape.id,
                 class: id,
-                flags: if shape.straight.is_some() { flag::STRAIGHT } else { 0 },
-                straight: shape.straight.unwrap_or(0),
+                flags: 0,
+                per_call: shape.per_call,
                 name: method.name(),
                 descriptor: method.descriptor(),
                 lines: &bytes_of_u16(&shape.lines),
@@ -78,7 +78,7 @@ impl MethodLog {
             let none: &[u8] = b"";
             let flags = flag::OPAQUE;
             let (lines, sites, blocks, derived) = (none, none, none, none);
-            Record::Method { id, class, flags, straight: 0, name, descriptor, lines, sites, blocks, derived }
+            Record::Method { id, class, flags, per_call: 0, name, descriptor, lines, sites, blocks, derived }
                 .encode(&mut self.records);
         }
     }

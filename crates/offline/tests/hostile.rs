@@ -13,6 +13,8 @@ fn plan() -> Plan {
     Plan {
         runtime: RUNTIME_PACKAGE,
         relative_to: None,
+        direct: false,
+        folds: true,
         analysis: BlockAnalysis::Precise,
         sites: false,
         blocks: false,

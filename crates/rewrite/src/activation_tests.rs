@@ -193,6 +193,8 @@ fn without_an_agent_nothing_is_inserted_for_it() {
         activation: false,
         weights: None,
         relative_to: None,
+        direct: false,
+        folds: false,
     };
     let mut names_activation = |activation| {
         plan.activation = activation;

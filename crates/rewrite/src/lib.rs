@@ -15,6 +15,7 @@
 pub mod activation;
 mod calls;
 mod classes;
+mod counted;
 pub mod exact;
 mod leaf;
 mod probes;
@@ -43,6 +44,10 @@ pub struct Plan {
     /// Internal name of a class whose static int `WORD` is added to every method word. For code rewritten before it
     /// is known which ids are free; a constant to the JIT all the same.
     pub relative_to: Option<String>,
+    /// Whether threads have the published slot in a field of their own.
+    pub direct: bool,
+    /// Whether contexts below some depth are folded.
+    pub folds: bool,
     /// Where blocks end.
     pub analysis: BlockAnalysis,
     /// Whether each call site has a slot of its own.
@@ -99,8 +104,8 @@ pub struct Shape {
     pub index: usize,
     /// Slots of its nodes; slot 0 is for calls the VM makes.
     pub slots: u32,
-    /// Bytecodes of one complete run, if there is only one way through the method.
-    pub straight: Option<u32>,
+    /// Bytecodes that every call executes and that are not counted otherwise.
+    pub per_call: u32,
     /// Bytecode index of each slot's call, from slot 1 on, if slots are call sites.
     pub sites: Vec<u16>,
     /// Bytecode index and number of instructions of each counted block, in turn.

@@ -155,10 +155,9 @@ public final class Cursor {
         U.putChar(node + Layout.NODE_STRIDE, (char) (size >>> 3));
         U.putChar(node + Layout.NODE_SITE, (char) site);
         U.putInt(node + Layout.NODE_DEPTH, depth);
-        int id = Probe.id(node);
         long slot = node + Layout.NODE_SLOTS;
         for (long last = slot + (long) slots * Layout.SLOT_SIZE; slot < last; slot += Layout.SLOT_SIZE) {
-            U.putInt(slot + Layout.SLOT_NODE, id);
+            Probe.link(slot, node);
         }
         top = node + size;
         // A reader that sees the new end must see the node.
