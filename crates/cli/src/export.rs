@@ -11,6 +11,7 @@ use quipu_formats::{Format, Limits, Options, import};
 
 use crate::collect::load;
 use crate::exit::{DONE, Failure};
+use crate::progress;
 
 /// Write a profile in another tool's format.
 #[derive(Args, Debug)]
@@ -58,8 +59,10 @@ impl Export {
                 let file = File::create(path)
                     .map_err(|e| Failure::usage(format!("cannot write {}: {e}", path.display())))?;
                 let mut out = BufWriter::new(file);
-                write(&mut out)?;
-                out.flush().with_context(|| format!("cannot write {}", path.display()))?;
+                progress::during(format!("writing {}", path.display()), || {
+                    write(&mut out)?;
+                    out.flush().with_context(|| format!("cannot write {}", path.display()))
+                })?;
                 eprintln!("quipu: wrote {}", path.display());
             }
             None if !format.is_text() && io::stdout().is_terminal() => {
@@ -112,15 +115,15 @@ impl Import {
         let mut file =
             File::open(&self.file).map_err(|e| Failure::usage(format!("cannot read {name}: {e}")))?;
         let limits = Limits::default();
-        let profile = match self.from {
-            From::Collapsed => import::collapsed(BufReader::new(file), &self.metric, &limits),
+        let profile = progress::during(format!("reading {name}"), || match self.from {
+            From::Collapsed => import::collapsed(BufReader::new(file), &self.metric, &limits)
+                .map_err(|e| Failure::usage(format!("{name}: {e}"))),
             From::Pprof => {
                 let mut bytes = Vec::new();
                 (&mut file).take(limits.bytes).read_to_end(&mut bytes)?;
-                import::pprof(&bytes, &limits)
+                import::pprof(&bytes, &limits).map_err(|e| Failure::usage(format!("{name}: {e}")))
             }
-        };
-        let profile = profile.map_err(|e| Failure::usage(format!("{name}: {e}")))?;
+        })?;
         crate::run::save(&profile, &self.output)?;
         Ok(DONE)
     }

@@ -14,6 +14,7 @@ mod gate;
 mod generate;
 mod instrument;
 mod kinds;
+mod progress;
 mod ps;
 mod recorded;
 mod report;

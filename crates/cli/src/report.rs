@@ -10,6 +10,7 @@ use quipu_report::{By, DiffOptions, Options, Style};
 
 use crate::collect::load;
 use crate::exit::{DONE, Failure};
+use crate::progress;
 
 /// Show a profile.
 #[derive(Args, Debug)]
@@ -65,7 +66,8 @@ impl Report {
         if self.json {
             quipu_report::write_json(&profile, &options, &mut out).map_err(Failure::usage)?;
         } else {
-            let text = quipu_report::text(&profile, &options, &style()).map_err(Failure::usage)?;
+            let text = progress::during("adding up", || quipu_report::text(&profile, &options, &style()));
+            let text = text.map_err(Failure::usage)?;
             out.write_all(text.as_bytes())?;
         }
         out.flush()?;
@@ -139,11 +141,10 @@ impl Diff {
             limit: self.limit,
             ..DiffOptions::default()
         };
-        let text = if self.json {
-            quipu_report::diff_json(&before, &after, &options)
-        } else {
-            quipu_report::diff_text(&before, &after, &options, &style())
-        };
+        let text = progress::during("comparing", || match self.json {
+            true => quipu_report::diff_json(&before, &after, &options),
+            false => quipu_report::diff_text(&before, &after, &options, &style()),
+        });
         print(&text.map_err(Failure::usage)?)
     }
 }
@@ -189,7 +190,9 @@ impl Overlap {
             OverlapOn::Class => On::Class,
         };
         let report = if self.json { quipu_report::overlap_json } else { quipu_report::overlap_text };
-        print(&report(&a, &b, on, self.metric.as_deref(), Matching::default()).map_err(Failure::usage)?)
+        let text =
+            progress::during("comparing", || report(&a, &b, on, self.metric.as_deref(), Matching::default()));
+        print(&text.map_err(Failure::usage)?)
     }
 }
 
@@ -209,7 +212,9 @@ impl Merge {
     /// Writes the sum.
     pub fn run(self) -> anyhow::Result<u8> {
         let profiles = self.files.iter().map(|file| load(file)).collect::<Result<Vec<_>, _>>()?;
-        let merged = Profile::merge(&profiles.iter().collect::<Vec<_>>()).map_err(Failure::usage)?;
+        let parts: Vec<&Profile> = profiles.iter().collect();
+        let merged = progress::during("adding profiles up", || Profile::merge(&parts));
+        let merged = merged.map_err(Failure::usage)?;
         crate::run::save(&merged, &self.output)?;
         Ok(DONE)
     }
