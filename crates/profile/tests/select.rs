@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::Stack;
 use quipu_profile::{
     Builder, Event, MethodSpec, MetricSpec, NO_THREAD, Profile, Sample, ThreadSpec, UNKNOWN_SITE, Unit,
     thread_pattern,
@@ -90,4 +91,23 @@ fn packages_cut_out() {
     // What they called elsewhere is charged to them; what happened above them is not.
     assert_eq!(app.metrics()[0].values(), [0, 2, 2]);
     assert_eq!(app.tree().sites()[1..], [UNKNOWN_SITE, UNKNOWN_SITE]);
+}
+
+#[test]
+fn without_sites_contexts_that_differ_in_nothing_else_are_one() {
+    let stack = |sites: [i8; 2]| Stack {
+        thread: 0,
+        frames: vec![(1, sites[0]), (2, sites[1])],
+        calls: 1,
+        bytecodes: 5,
+    };
+    let with = common::build(&[stack([-1, 4]), stack([-1, 9]), stack([3, 4])], &[], true);
+    let without = with.without_sites();
+    common::check(&without);
+    assert_eq!((with.tree().len(), without.tree().len()), (6, 3));
+    assert!(with.has_sites() && !without.has_sites());
+    for (before, after) in with.metrics().iter().zip(without.metrics()) {
+        assert_eq!(before.total(), after.total(), "{}", before.name());
+    }
+    assert_eq!(without, without.without_sites());
 }
