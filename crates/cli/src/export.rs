@@ -12,6 +12,7 @@ use quipu_formats::{Format, Limits, Options, import};
 use crate::collect::load;
 use crate::exit::{DONE, Failure};
 use crate::progress;
+use crate::report::label;
 
 /// Write a profile in another tool's format.
 #[derive(Args, Debug)]
@@ -40,6 +41,10 @@ pub struct Export {
     /// Only this thread; `*` stands for anything
     #[arg(long, value_name = "NAME")]
     thread: Option<String>,
+
+    /// Only what carries this label: threads, or samples of a sampled profile
+    #[arg(long, value_name = "KEY=VALUE", value_parser = label)]
+    label: Option<(String, String)>,
 }
 
 impl Export {
@@ -48,6 +53,9 @@ impl Export {
         let mut profile = load(&self.file)?;
         if let Some(thread) = &self.thread {
             profile = quipu_report::only_thread(&profile, thread).map_err(Failure::usage)?;
+        }
+        if let Some((key, value)) = &self.label {
+            profile = quipu_report::only_label(&profile, key, value).map_err(Failure::usage)?;
         }
         let format = Format::from_name(&self.to).with_context(|| format!("no format {}", self.to))?;
         let options = Options { metric: self.metric, ..Options::default() };

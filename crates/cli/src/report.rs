@@ -20,6 +20,7 @@ Examples:
   quipu report profile.quipu --by method --thread main       hottest methods of the main thread
   quipu report profile.quipu --by callers --filter HashMap.get
   quipu report profile.quipu --by class --metric bytecodes/calls
+  quipu report profile.quipu --label request=/search         what was done on behalf of it
   quipu report profile.quipu --by tree --json                every context, for programs")]
 pub struct Report {
     /// A .quipu file, or the .arena file of a target that was killed or had no agent
@@ -37,6 +38,10 @@ pub struct Report {
     /// Only this thread; `*` stands for anything
     #[arg(long, value_name = "NAME")]
     thread: Option<String>,
+
+    /// Only what carries this label: threads, or samples of a sampled profile
+    #[arg(long, value_name = "KEY=VALUE", value_parser = label)]
+    label: Option<(String, String)>,
 
     /// Only methods, classes or packages whose name contains this, or matches it if it has a `*`
     #[arg(long, value_name = "PATTERN")]
@@ -59,6 +64,7 @@ impl Report {
             by: self.by.parse().map_err(Failure::usage)?,
             metric: self.metric,
             thread: self.thread,
+            label: self.label,
             filter: self.filter,
             limit: self.limit,
         };
@@ -73,6 +79,12 @@ impl Report {
         out.flush()?;
         Ok(DONE)
     }
+}
+
+/// `KEY=VALUE`.
+pub fn label(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once('=').ok_or_else(|| "must be KEY=VALUE".to_owned())?;
+    Ok((parts.0.to_owned(), parts.1.to_owned()))
 }
 
 /// What the terminal can show; plain text in a pipe.

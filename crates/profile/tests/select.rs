@@ -26,7 +26,8 @@ fn sampled() -> Profile {
         let thread = threads[usize::from(time >= 6)];
         let node = b.child(b.root(thread), methods[time as usize % 2], UNKNOWN_SITE);
         b.add(node, cpu, 10);
-        b.sample(Sample { time, thread, node, metric: cpu, value: 10 });
+        let labels = b.labels(if time % 3 == 0 { &[("request", "7"), ("user", "bob")] } else { &[] });
+        b.sample(Sample { time, thread, node, metric: cpu, value: 10, labels });
     }
     let name = b.string("gc.pause");
     b.event(Event { time: 2, duration: 3, thread: NO_THREAD, name, details: Vec::new() });
@@ -55,7 +56,16 @@ fn by_label_and_thread() {
     let p = sampled();
     let ann = p.select_label("user", "ann");
     assert_eq!((ann.threads().len(), ann.metrics()[0].total(), ann.samples().len()), (1, 60, 6));
-    assert!(p.select_label("user", "bob").threads().is_empty());
+    assert!(p.select_label("user", "eve").threads().is_empty());
+    // Every third sample is on behalf of bob, whichever thread took it.
+    let bob = p.select_label("user", "bob");
+    common::check(&bob);
+    assert_eq!((bob.threads().len(), bob.metrics()[0].total(), bob.samples().len()), (2, 40, 4));
+    assert_eq!(bob.totals_by_thread(&bob.metrics()[0]), [20, 20]);
+    let labels =
+        bob.labels(bob.samples()[0].labels).iter().map(|&(key, value)| (bob.str(key), bob.str(value)));
+    assert_eq!(labels.collect::<Vec<_>>(), [("request", "7"), ("user", "bob")]);
+    assert_eq!(Profile::merge(&[&bob, &bob]).unwrap().select_label("request", "7").metrics()[0].total(), 80);
     // Events of no thread stay with every part, those of a thread go with it.
     assert_eq!((ann.events().len(), p.select_thread("worker-2").events().len()), (1, 2));
 }

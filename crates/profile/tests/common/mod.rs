@@ -91,6 +91,15 @@ pub fn feed(stacks: &[Stack], first: &[u8], push: bool) -> Builder {
 
 /// A profile that has something in every section of the file.
 pub fn everything() -> Profile {
+    filled(true)
+}
+
+/// The same as it was when samples had no labels yet.
+pub fn everything_at_first() -> Profile {
+    filled(false)
+}
+
+fn filled(labels: bool) -> Profile {
     let stacks: Vec<Stack> = (0..40u8)
         .map(|i| Stack {
             thread: i % 3,
@@ -104,12 +113,16 @@ pub fn everything() -> Profile {
     let (name, key, value) = (b.string("gc.pause"), b.string("cause"), b.string("allocation"));
     for i in 0..10u32 {
         b.add(i, time, 1_000_000);
+        let request = i.to_string();
+        let pairs = [("request", request.as_str()), ("a", "b")];
+        let set = b.labels(if !labels || i % 3 == 0 { &[] } else { &pairs });
         b.sample(Sample {
             time: u64::from(i) * 1000,
             thread: i % 2,
             node: i,
             metric: time,
             value: 1_000_000,
+            labels: set,
         });
         b.event(Event {
             time: 77 * u64::from(i),
