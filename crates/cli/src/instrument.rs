@@ -8,11 +8,12 @@ use anyhow::Context;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use quipu_classfile::BlockAnalysis;
-use quipu_offline::{InputFile, Instrumenter, Outcome, Progress, RuntimeImage, RuntimeOptions};
+use quipu_offline::{InputFile, Instrumenter, Outcome, Progress, RuntimeOptions};
 use quipu_rewrite::{Plan, Selection, parse_classes};
 
 use crate::exit::{DONE, Failure};
 use crate::files;
+use crate::jdk;
 use crate::kinds::{MergeThreads, size};
 
 /// Rewrite a jar, a directory or a class, to be profiled without an agent.
@@ -94,7 +95,11 @@ impl Instrument {
     /// Writes the instrumented program and its runtime.
     pub fn run(self) -> anyhow::Result<u8> {
         let bar = Bar::new();
-        let with = Instrumenter { plan: self.plan()?, jdk: self.jdk()?.map(Arc::new), progress: &bar };
+        let with = Instrumenter {
+            plan: self.plan()?,
+            jdk: jdk::image(self.jdk.as_deref())?.map(Arc::new),
+            progress: &bar,
+        };
         let wrong = |error: quipu_offline::Error| Failure::usage(format!("{} {error}", self.input.display()));
         let unreadable = || format!("cannot read {}", self.input.display());
         if files::same(&self.input, &self.output) {
@@ -150,25 +155,6 @@ impl Instrument {
             activation: false,
             weights: None,
         })
-    }
-
-    /// The JDK that was named, or any.
-    fn jdk(&self) -> anyhow::Result<Option<RuntimeImage>> {
-        if let Some(home) = &self.jdk {
-            if home.as_os_str() == "none" {
-                return Ok(None);
-            }
-            let image = RuntimeImage::open(home).ok_or_else(|| {
-                Failure::usage(format!("{} is not the home of a JDK of version 9 or newer", home.display()))
-            })?;
-            return Ok(Some(image));
-        }
-        let given = std::env::var_os("JAVA_HOME").map(PathBuf::from);
-        let on_path = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
-            .filter_map(|folder| folder.join("java").canonicalize().ok())
-            .filter_map(|java| java.ancestors().nth(2).map(Path::to_path_buf))
-            .next();
-        Ok(given.into_iter().chain(on_path).find_map(|home| RuntimeImage::open(&home)))
     }
 
     fn tell(&self, outcome: &Outcome, runtime: &Path) {

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use quipu_arena::layout;
 use quipu_arena::reader::{Contents, Node, NotAnArena};
 use quipu_arena::record::{Record, flag};
-use quipu_jvm::mutf8;
+use quipu_classfile::mutf8;
 use quipu_profile::{
     Block, Builder, Line, MethodFlags, MethodId, MethodSpec, MetricSpec, NodeId, Profile, ThreadKind,
     ThreadSpec, UNKNOWN_SITE,

@@ -35,9 +35,10 @@ pub use error::ReportError;
 pub use number::{grouped, in_unit};
 pub use overlap::{overlap_json, overlap_text};
 pub use style::Style;
+pub use table::printable;
 
 use columns::Selection;
-use quipu_profile::Profile;
+use quipu_profile::{MethodId, Profile};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io;
@@ -188,6 +189,12 @@ fn narrowed<'a>(profile: &'a Profile, options: &Options) -> Result<Cow<'a, Profi
         profile = Cow::Owned(profile.focus(|_, method| marks[method as usize]));
     }
     Ok(profile)
+}
+
+/// The methods meant by a name: the one that has it, or else all that contain it or match it if it has a `*`.
+pub fn methods_named(profile: &Profile, name: &str) -> Result<Vec<MethodId>, ReportError> {
+    let wanted = pattern::methods(profile, name)?;
+    Ok((0..).zip(wanted).filter(|(_, wanted)| *wanted).map(|(id, _)| id).collect())
 }
 
 /// The profile cut to the threads with this name; `*` stands for anything.
