@@ -36,6 +36,7 @@ Examples:
 When the program runs, system properties say what to do (-Dquipu.output=FILE):
   quipu.output   where the profile goes; %p stands for the process id
   quipu.limit    the size it may grow to [default: 1g]
+  quipu.threads  the threads to count, one name or pattern on each line
   quipu.max-depth, quipu.merge-threads   as the options of the same names")]
 pub struct Instrument {
     /// A jar (or war), a .class file, or a directory of them
@@ -77,6 +78,10 @@ pub struct Instrument {
     /// Which ended threads share a tree with later ones
     #[arg(long, value_name = "HOW", value_enum, default_value_t = MergeThreads::Name)]
     merge_threads: MergeThreads,
+
+    /// Count only threads of this name, in which `*` stands for anything; repeatable
+    #[arg(long, value_name = "NAME")]
+    threads: Vec<String>,
 
     /// Most memory and disk for the profile, e.g. 500M or 8G [default: 1G]
     #[arg(long, value_name = "SIZE", value_parser = size)]
@@ -128,6 +133,7 @@ impl Instrument {
             max_depth: self.max_depth,
             merge_threads: Some(self.merge_threads.as_str().to_owned()),
             limit: self.arena_limit,
+            threads: self.threads.clone(),
         };
         files::replace(&runtime, &quipu_offline::runtime::jar(&options).map_err(Failure::usage)?)?;
         self.tell(&outcome, &runtime);

@@ -208,3 +208,18 @@ fn classes_are_found_in_jars_and_in_jars_within_them() {
         assert!(quipu_offline::classes_named(b"no jar", "Foo").is_err());
     });
 }
+
+#[test]
+fn only_the_threads_asked_for_are_counted() {
+    on_every_jdk(|jdk| {
+        let counted = instrument(jdk, &programs(jdk), &["--threads", "worker-1*", "--threads", "ü, nobody"]);
+        let run = counted.run(jdk, &[], "ManyThreads", &["20", "10", "500"]);
+        let profile = run.assert_quiet().profile();
+        assert_eq!(calls(&profile, "ManyThreads", "work"), 11 * 500);
+        assert_eq!(calls(&profile, "ManyThreads", "main"), 0);
+        let run = counted.run(jdk, &["-Dquipu.threads=main"], "ManyThreads", &["20", "10", "500"]);
+        let profile = run.assert_quiet().profile();
+        assert_eq!(calls(&profile, "ManyThreads", "main"), 1);
+        assert_eq!(calls(&profile, "ManyThreads", "work"), 0);
+    });
+}
