@@ -73,6 +73,11 @@ unsafe fn attached(vm: *mut JavaVM, options: *const c_char) -> Result<(), String
         (Some(session), false) if session.plan().is_some() => {
             return Err("a profile is being taken already: end that one first".to_owned());
         }
+        (Some(session), false) if session.options.threads != options.threads => {
+            return Err(
+                "the threads to count cannot be changed in a process that was profiled before".to_owned()
+            );
+        }
         (Some(session), false) => session,
         (None, false) => {
             let jvmti = vm.jvmti().map_err(|e| e.to_string())?;

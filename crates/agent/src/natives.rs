@@ -58,6 +58,9 @@ extern "system" fn commit(_: *mut JNIEnv, _: jclass, end: i64) -> u8 {
     })
 }
 
+/// Group of threads that are not to be counted, as `Cursor` has it.
+const UNCOUNTED: i32 = -2;
+
 extern "system" fn group(env: *mut JNIEnv, _: jclass, thread: jobject) -> i32 {
     guarded(-1, || {
         // SAFETY: the VM passes this thread's environment and a local reference that lasts for this call.
@@ -69,6 +72,9 @@ extern "system" fn group(env: *mut JNIEnv, _: jclass, thread: jobject) -> i32 {
         let is_virtual = env.is_virtual(thread);
         let info = session.jvmti.thread_info(&env, Some(thread));
         let name = info.as_ref().map_or(&b"?"[..], |info| info.name.as_bytes());
+        if !session.groups.wants(name) {
+            return UNCOUNTED;
+        }
         let group = session.groups.join(&session.arena, name, is_virtual);
         group.and_then(|id| i32::try_from(id).ok()).unwrap_or(-1)
     })

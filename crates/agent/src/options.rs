@@ -24,6 +24,8 @@ pub struct Options {
     pub max_depth: u32,
     /// Which classes and methods are counted.
     pub selection: Selection,
+    /// Names of the threads to count, with stars; all if there are none.
+    pub threads: Vec<String>,
     /// How trees of ended threads are shared.
     pub merge: MergeThreads,
     /// Whether the JDK's sources of variation are pinned.
@@ -79,6 +81,7 @@ impl Options {
             blocks: false,
             max_depth: u32::MAX,
             selection: Selection::default(),
+            threads: Vec::new(),
             merge: MergeThreads::Name,
             deterministic: false,
             agent: None,
@@ -122,6 +125,7 @@ impl Options {
             "max-depth" => self.max_depth = u32::try_from(number(key, value)?).unwrap_or(u32::MAX),
             "include" => self.selection.include(value),
             "exclude" => self.selection.exclude(value),
+            "threads" => self.threads.push(value.to_owned()),
             "deterministic" => self.deterministic = true,
             "agent" => {
                 let (jar, class) = value.rsplit_once('=').ok_or_else(|| bad(key, value, "JAR=CLASS"))?;

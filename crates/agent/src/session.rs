@@ -71,7 +71,7 @@ impl Session {
         }
         let registry = Registry::new().ok_or("no address space for the table of methods")?;
         let java_home = jvmti.system_property(c"java.home").unwrap_or_default();
-        let groups = Groups::new(options.merge);
+        let groups = Groups::new(options.merge, options.threads.clone());
         let world = world::of_jdk(Path::new(&java_home));
         let session = Session {
             jvmti,

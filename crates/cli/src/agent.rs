@@ -44,6 +44,9 @@ pub fn attach_options(kinds: &Kinds) -> String {
         add("weights", &weights.display().to_string());
     }
     add("merge-threads", exact.merge_threads.as_str());
+    for pattern in &exact.threads {
+        add("threads", pattern);
+    }
     for pattern in &exact.include {
         add("include", pattern);
     }

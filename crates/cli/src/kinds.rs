@@ -53,6 +53,10 @@ pub struct ExactOptions {
     #[arg(long, value_name = "PATTERN")]
     pub exclude: Vec<String>,
 
+    /// Count only threads of this name, in which `*` stands for anything (main, 'http-*'); repeatable
+    #[arg(long, value_name = "NAME")]
+    pub threads: Vec<String>,
+
     /// Which ended threads share a tree with later ones
     #[arg(long, value_name = "HOW", value_enum, default_value_t = MergeThreads::Name)]
     pub merge_threads: MergeThreads,

@@ -2,6 +2,7 @@
 
 mod agent;
 mod agent_api;
+mod annotate;
 mod attach;
 mod calibrate;
 mod collect;
@@ -13,7 +14,9 @@ mod files;
 mod gate;
 mod generate;
 mod instrument;
+mod jdk;
 mod kinds;
+mod progress;
 mod ps;
 mod recorded;
 mod report;
@@ -51,6 +54,7 @@ enum Command {
     Ps(ps::Ps),
     Instrument(instrument::Instrument),
     Report(report::Report),
+    Annotate(annotate::Annotate),
     Diff(report::Diff),
     Overlap(report::Overlap),
     Merge(report::Merge),
@@ -71,6 +75,7 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
         Command::Ps(command) => command.run(),
         Command::Instrument(command) => command.run(),
         Command::Report(command) => command.run(),
+        Command::Annotate(command) => command.run(),
         Command::Diff(command) => command.run(),
         Command::Overlap(command) => command.run(),
         Command::Merge(command) => command.run(),

@@ -8,6 +8,7 @@ pub fn options(kinds: &Kinds) -> Vec<(String, String)> {
     let mut options = vec![("exact", String::new()), ("bba", exact.bba.clone())];
     options.extend(exact.max_depth.map(|depth| ("max-depth", depth.to_string())));
     options.push(("merge-threads", exact.merge_threads.as_str().to_owned()));
+    options.extend(exact.threads.iter().map(|name| ("threads", name.clone())));
     options.extend(exact.include.iter().map(|pattern| ("include", pattern.clone())));
     options.extend(exact.exclude.iter().map(|pattern| ("exclude", pattern.clone())));
     let switches = [("sites", exact.sites), ("blocks", exact.blocks), ("deterministic", exact.deterministic)];

@@ -18,6 +18,7 @@ use crate::collect;
 use crate::deterministic;
 use crate::exit::Failure;
 use crate::kinds::Kinds;
+use crate::progress;
 use crate::recorded;
 use crate::variation;
 
@@ -124,7 +125,7 @@ impl Run {
 
 /// Writes a profile and says so.
 pub fn save(profile: &Profile, path: &Path) -> anyhow::Result<()> {
-    profile.save(path)?;
+    progress::during(format!("writing {}", path.display()), || profile.save(path))?;
     let total = |name| profile.metric(name).map_or(0, |metric| metric.total());
     eprintln!(
         "quipu: wrote {}: {} contexts, {} calls, {} bytecodes. Look at it with: quipu report {}",

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use quipu_arena::layout;
 use quipu_arena::reader::{Contents, Node, NotAnArena};
 use quipu_arena::record::{Record, flag};
-use quipu_jvm::mutf8;
+use quipu_classfile::mutf8;
 use quipu_profile::{
     Block, Builder, Line, MethodFlags, MethodId, MethodSpec, MetricSpec, NodeId, Profile, ThreadKind,
     ThreadSpec, UNKNOWN_SITE,
@@ -71,7 +71,7 @@ pub fn profile_since(bytes: &[u8], baseline: Option<&Baseline>) -> Result<Profil
     let methods = read_methods(&contents, &mut builder);
     let groups = read_groups(&contents);
     describe(&contents, &mut builder);
-    let unnamed = Feeder::new(&contents, &methods, &groups, &mut builder).feed();
+    let unnamed = Feeder::new(&contents, &methods, &groups, &mut builder).feed(bytes.len());
     let lost = &mut builder.meta.lost;
     let damage = &contents.damage;
     for (cause, n) in [
@@ -225,11 +225,13 @@ impl<'a> Feeder<'a> {
         Feeder { contents, methods, groups, trees, roots: HashMap::new(), builder }
     }
 
-    /// Feeds all nodes; returns how many had a method nobody knows.
-    fn feed(mut self) -> u64 {
+    /// Feeds all nodes; returns how many had a method nobody knows, or derived contexts without number.
+    fn feed(mut self, size: usize) -> u64 {
         let calls = self.builder.metric(MetricSpec::calls());
         let bytecodes = self.builder.metric(MetricSpec::bytecodes());
         let mut unnamed = 0;
+        // One record could give a million callees to each of a million nodes; a real arena is larger than its profile.
+        let mut derivable = size;
         // The profile's node for each of the arena's; none for what is hidden.
         let mut fed: Vec<Option<NodeId>> = Vec::with_capacity(self.contents.nodes.len());
         let live = live(&self.contents.nodes);
@@ -257,7 +259,10 @@ impl<'a> Feeder<'a> {
             // Some of what it executes follows from its calls.
             let executed = method.per_call.wrapping_mul(node.calls).wrapping_add(node.bytecodes);
             self.builder.add(here, bytecodes, executed);
-            for derived in method.derived.iter().filter_map(|id| self.methods.get(id)) {
+            let derived = method.derived.get(..derivable.min(method.derived.len())).unwrap_or_default();
+            derivable -= derived.len();
+            unnamed += (method.derived.len() - derived.len()) as u64;
+            for derived in derived.iter().filter_map(|id| self.methods.get(id)) {
                 let leaf = self.builder.push(here, derived.id, UNKNOWN_SITE);
                 self.builder.add(leaf, calls, node.calls);
             }

@@ -23,7 +23,6 @@
 
 pub mod jni;
 pub mod jvmti;
-pub mod mutf8;
 pub mod sys;
 
 mod error;

@@ -27,7 +27,7 @@ mod world;
 pub use calls::Call;
 pub use classes::{UnknownClass, parse_classes};
 pub use exact::rewrite;
-pub use selection::{Selection, untouchable};
+pub use selection::{Selection, glob, untouchable};
 pub use treatment::{Treatment, is_opaque};
 pub use weights::{BadWeights, Weights};
 pub use world::{FindClass, OpaqueMethod, World};

@@ -55,9 +55,12 @@ public final class Cursor {
     private int mask;
     private int nodes;
 
-    /** The cursor of threads that cannot have one; it leads nowhere. */
+    /** Group of threads that are not to be counted. */
+    static final int UNCOUNTED = -2;
+
+    /** The cursor of threads that cannot have one, or shall not be counted; it leads nowhere. */
     Cursor(long sink) {
-        group = -1;
+        group = UNCOUNTED;
         tree = 0;
         start = loading = hidden = slot = sink + Layout.NODE_SLOTS;
     }

@@ -25,7 +25,7 @@ final class Natives {
     /** Gives the arena pages up to this offset. */
     static native boolean commit(long end);
 
-    /** The group of threads this one belongs to. */
+    /** The group of threads this one belongs to; {@link Cursor#UNCOUNTED}, or -1 if there is no room for it. */
     static native int group(Thread thread);
 
     /** Notes that a tree belongs to a group. */

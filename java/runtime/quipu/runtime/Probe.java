@@ -291,12 +291,16 @@ public final class Probe {
         Cursor cursor;
         try {
             int group = Natives.group(thread);
-            if (group < 0) {
+            if (group == Cursor.UNCOUNTED) {
+                // Found again by the probe like any other: all of its slots lead nowhere.
+                cursor = new Cursor(NO_THREAD_SINK);
+            } else if (group < 0) {
                 return NOWHERE;
-            }
-            cursor = recycled(group);
-            if (cursor == null) {
-                cursor = Cursor.open(group);
+            } else {
+                cursor = recycled(group);
+                if (cursor == null) {
+                    cursor = Cursor.open(group);
+                }
             }
         } catch (OutOfMemoryError full) {
             return NOWHERE;
@@ -361,7 +365,7 @@ public final class Probe {
             }
         }
         unlock();
-        if (cursor == null) {
+        if (cursor == null || cursor.group == Cursor.UNCOUNTED) {
             return;
         }
         if (DIRECT) {
