@@ -32,6 +32,8 @@ pub struct Options {
     pub agent: Option<JavaAgent>,
     /// What instructions count, and the file that says so.
     pub weights: Option<(String, Arc<Weights>)>,
+    /// The jar with what test frameworks find; counting begins when something in it asks for it.
+    pub tests: Option<PathBuf>,
     /// Take the instrumentation out again.
     pub stop: bool,
 }
@@ -81,6 +83,7 @@ impl Options {
             deterministic: false,
             agent: None,
             weights: None,
+            tests: None,
             stop: false,
         };
         for pair in text.split(',').filter(|pair| !pair.is_empty()) {
@@ -118,6 +121,7 @@ impl Options {
             "include" => self.selection.include(value),
             "exclude" => self.selection.exclude(value),
             "deterministic" => self.deterministic = true,
+            "tests" => self.tests = Some(PathBuf::from(value)),
             "agent" => {
                 let (jar, class) = value.rsplit_once('=').ok_or_else(|| bad(key, value, "JAR=CLASS"))?;
                 self.agent = Some(JavaAgent { jar: jar.to_owned(), class: class.to_owned() });

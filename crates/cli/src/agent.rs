@@ -60,6 +60,11 @@ pub fn attach_options(kinds: &Kinds) -> String {
     options.join(",")
 }
 
+/// The same, for JVMs in which counting is to begin when listeners in `jar` say so.
+pub fn with_tests(options: &str, jar: &std::path::Path) -> String {
+    format!("{options},tests={}", escape(&jar.display().to_string()))
+}
+
 /// A comma separates options, so one in a value is written `%2C`.
 fn escape(value: &str) -> String {
     value.replace('%', "%25").replace(',', "%2C")

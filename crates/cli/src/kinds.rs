@@ -24,6 +24,24 @@ pub struct Kinds {
     pub arena_limit: Option<u64>,
 }
 
+impl Kinds {
+    /// What is counted for tests; with `lines` also where in a method.
+    pub fn for_tests(arena_limit: Option<u64>, lines: bool) -> Kinds {
+        let exact_options = ExactOptions {
+            bba: "default".to_owned(),
+            sites: lines,
+            blocks: lines,
+            max_depth: None,
+            include: Vec::new(),
+            exclude: Vec::new(),
+            merge_threads: MergeThreads::Name,
+            weights: None,
+            deterministic: true,
+        };
+        Kinds { exact: true, exact_options, agent: None, arena_limit }
+    }
+}
+
 /// Options of `--exact`.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Exact profiles")]

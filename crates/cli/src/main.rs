@@ -14,10 +14,12 @@ mod gate;
 mod generate;
 mod instrument;
 mod kinds;
+mod launch;
 mod ps;
 mod recorded;
 mod report;
 mod run;
+mod test;
 mod variation;
 
 use std::process::ExitCode;
@@ -55,6 +57,7 @@ enum Command {
     Overlap(report::Overlap),
     Merge(report::Merge),
     Gate(gate::Gate),
+    Test(test::Test),
     Export(export::Export),
     Import(export::Import),
     Demo(demo::Demo),
@@ -75,6 +78,7 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
         Command::Overlap(command) => command.run(),
         Command::Merge(command) => command.run(),
         Command::Gate(command) => command.run(),
+        Command::Test(command) => command.run(),
         Command::Export(command) => command.run(),
         Command::Import(command) => command.run(),
         Command::Demo(command) => command.run(),

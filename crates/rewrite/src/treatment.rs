@@ -28,8 +28,12 @@ const CHANGES_THREAD: [&[u8]; 3] = [
 ];
 
 /// Marked as intrinsic, but run as bytecode in every tier: the JIT only wants to recognise them on the stack.
-const RUNS_AS_BYTECODE: [(&[u8], &[u8]); 2] =
-    [(b"java/lang/reflect/Method", b"invoke"), (b"jdk/internal/reflect/Reflection", b"getCallerClass")];
+const RUNS_AS_BYTECODE: [(&[u8], &[u8]); 3] = [
+    (b"java/lang/reflect/Method", b"invoke"),
+    (b"jdk/internal/reflect/Reflection", b"getCallerClass"),
+    // Everything that a stream over a range does is below it.
+    (b"java/util/stream/Streams$RangeIntSpliterator", b"forEachRemaining"),
+];
 
 /// Plain bytecode whose way depends on when the collector ran last.
 const DEPENDS_ON_COLLECTOR: [(&[u8], &[u8]); 1] = [(b"java/lang/ref/SoftReference", b"get")];
