@@ -20,6 +20,8 @@ pub struct Options {
     pub sites: bool,
     /// Whether executions of each block are counted.
     pub blocks: bool,
+    /// Whether allocation instructions are counted.
+    pub allocations: bool,
     /// Contexts below this depth are folded.
     pub max_depth: u32,
     /// Which classes and methods are counted.
@@ -77,6 +79,7 @@ impl Options {
             analysis: BlockAnalysis::Default,
             sites: false,
             blocks: false,
+            allocations: false,
             max_depth: u32::MAX,
             selection: Selection::default(),
             merge: MergeThreads::Name,
@@ -102,6 +105,7 @@ impl Options {
             analysis: self.analysis,
             sites: self.sites,
             blocks: self.blocks,
+            allocations: self.allocations,
             selection: self.selection.clone(),
             activation: false,
             weights: self.weights.as_ref().map(|(_, weights)| Arc::clone(weights)),
@@ -117,6 +121,7 @@ impl Options {
             "bba" => self.analysis = analysis(value)?,
             "sites" => self.sites = true,
             "blocks" => self.blocks = true,
+            "allocations" => self.allocations = true,
             "max-depth" => self.max_depth = u32::try_from(number(key, value)?).unwrap_or(u32::MAX),
             "include" => self.selection.include(value),
             "exclude" => self.selection.exclude(value),

@@ -50,9 +50,12 @@ pub fn attach_options(kinds: &Kinds) -> String {
     for pattern in &exact.exclude {
         add("exclude", pattern);
     }
-    for (set, key) in
-        [(exact.sites, "sites"), (exact.blocks, "blocks"), (exact.deterministic, "deterministic")]
-    {
+    for (set, key) in [
+        (exact.sites, "sites"),
+        (exact.blocks, "blocks"),
+        (exact.allocations, "allocations"),
+        (exact.deterministic, "deterministic"),
+    ] {
         if set {
             options.push(key.to_owned());
         }

@@ -146,6 +146,7 @@ impl Instrument {
             analysis,
             sites: self.sites,
             blocks: self.blocks,
+            allocations: false,
             selection,
             activation: false,
             weights: None,

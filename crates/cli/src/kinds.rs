@@ -31,6 +31,7 @@ impl Kinds {
             bba: "default".to_owned(),
             sites: lines,
             blocks: lines,
+            allocations: true,
             max_depth: None,
             include: Vec::new(),
             exclude: Vec::new(),
@@ -58,6 +59,10 @@ pub struct ExactOptions {
     /// Count executions of every basic block too, for `report --by line`
     #[arg(long)]
     pub blocks: bool,
+
+    /// Count instructions that make objects or arrays too (--blocks does); not what native code makes
+    #[arg(long)]
+    pub allocations: bool,
 
     /// Fold contexts below this depth
     #[arg(long, value_name = "N")]

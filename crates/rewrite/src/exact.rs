@@ -23,6 +23,7 @@ use quipu_classfile::{
 
 use crate::activation::{self, Guard, Kept};
 use crate::calls::{Calls, Site};
+use crate::counters::Counters;
 use crate::leaf::{is_leaf, safe_prefix};
 use crate::probes::Probes;
 use crate::selection::untouchable;
@@ -133,6 +134,7 @@ fn count(
         Vec::new()
     };
     let delicate = plan.activation && activation::is_delicate(class.name(), method.name());
+    let counters = Counters::new(plan, &blocks, &body);
     let mut s = Snippet::new();
 
     if leaf && calls.sites.is_empty() && straight {
@@ -158,7 +160,7 @@ fn count(
             s.int16(0).istore(locals.count);
         }
         code.insert_entry(&s)?;
-        insert_counting(&mut code, probes, plan, &blocks, &locals, counts, 0)?;
+        insert_counting(&mut code, probes, plan, &blocks, &counters, &locals, counts, 0)?;
         activation::insert(&mut code, probes, &updates, Kept::Nothing, false)?;
         insert_calls(&mut code, probes, &calls, &locals, false)?;
         if counts {
@@ -204,7 +206,7 @@ fn count(
             guard.enter(&mut code, probes, &mut s, locals.cursor)?;
         }
         code.insert_entry(&s)?;
-        insert_counting(&mut code, probes, plan, &blocks, &locals, counts, calls.slots)?;
+        insert_counting(&mut code, probes, plan, &blocks, &counters, &locals, counts, calls.slots)?;
         let Locals { cursor, node, base, count, .. } = locals;
         let kept =
             if base == 0 { Kept::Node { cursor, node } } else { Kept::Count { cursor, node, base, count } };
@@ -220,11 +222,7 @@ fn count(
         slots: if leaf && calls.sites.is_empty() { 0 } else { calls.slots },
         straight: straight.then_some(length),
         sites: calls.bcis,
-        blocks: if plan.blocks {
-            blocks.iter().flat_map(|block| [block.start as u16, block.instructions as u16]).collect()
-        } else {
-            Vec::new()
-        },
+        blocks: counters.table,
         derived: calls.derived,
         lines: lines(&method, &body, plan.sites || plan.blocks),
     })
@@ -246,11 +244,13 @@ fn keep_cursor(
 }
 
 /// Counts blocks, and keeps the counter from overflowing in loops.
+#[allow(clippy::too_many_arguments, reason = "what a method is made of")]
 fn insert_counting(
     code: &mut CodeEditor<'_, '_, '_>,
     probes: &Probes,
     plan: &Plan,
     blocks: &Blocks,
+    counters: &Counters,
     locals: &Locals,
     counts: bool,
     slots: u32,
@@ -274,10 +274,10 @@ fn insert_counting(
         if counts {
             s.iinc(locals.count, plan.cost(block, &body).cast_signed());
         }
-        if plan.blocks {
+        if let Some(Some(counter)) = counters.of_block.get(i) {
             s.lload(locals.node);
             probes.int(code.pool(), &mut s, slots)?;
-            probes.int(code.pool(), &mut s, i as u32)?;
+            probes.int(code.pool(), &mut s, *counter)?;
             probes.call(code.pool(), &mut s, "block", "(JII)V")?;
         }
         code.insert_before(block.start, &s)?;
