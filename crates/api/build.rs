@@ -11,7 +11,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let java = PathBuf::from("../../java");
     compile(&out, "classes", &[java.join("api")])?;
     // The frameworks themselves are not here: what is needed of them is declared in the stubs, which stay outside.
-    compile(&out, "listeners", &[java.join("junit/quipu"), java.join("junit/stubs")])?;
+    compile(&out, "listeners", &[java.join("junit")])?;
+    // By itself: a class that is called like a package cannot be compiled together with it.
+    compile(&out, "jmh", &[java.join("jmh")])?;
     Ok(())
 }
 
@@ -40,7 +42,8 @@ fn compile(out: &Path, name: &str, folders: &[PathBuf]) -> Result<(), Box<dyn Er
         return Err(format!("javac failed:\n{}", String::from_utf8_lossy(&output.stderr)).into());
     }
     let mut found = Vec::new();
-    below(&classes.join("quipu"), "class", &mut found)?;
+    below(&classes, "class", &mut found)?;
+    found.retain(|file| file.strip_prefix(&classes).is_ok_and(|name| !name.starts_with("org")));
     let rows: String = found
         .iter()
         .filter_map(|file| Some((file.strip_prefix(&classes).ok()?, file)))

@@ -1,5 +1,5 @@
 //! What Quipu has in Java for others to use, compiled, as jars: the API for profiling agents (`java/api`), and the
-//! listeners that test frameworks find on the class path (`java/junit`).
+//! listeners that test frameworks find on the class path and benchmarks are given (`java/junit`, `java/jmh`).
 //!
 //! Jars are made here, without compression and without times, so that they are the same bytes each time.
 #![forbid(unsafe_code)]
@@ -9,6 +9,9 @@ pub const CLASSES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/classe
 
 /// Names and bytes of the listeners' class files.
 const LISTENERS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/listeners.rs"));
+
+/// The JMH profiler, whose name is its class.
+const JMH: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/jmh.rs"));
 
 /// How the JUnit Platform finds its listener.
 const SERVICES: &[(&str, &[u8])] =
@@ -24,9 +27,9 @@ pub fn jar() -> Vec<u8> {
     pack(CLASSES.iter())
 }
 
-/// The jar with the listeners.
+/// The jar with the listeners, `@Budget` and the JMH profiler.
 pub fn listeners() -> Vec<u8> {
-    pack(SERVICES.iter().chain(LISTENERS))
+    pack(SERVICES.iter().chain(LISTENERS).chain(JMH))
 }
 
 fn pack<'a>(files: impl Iterator<Item = &'a (&'a str, &'a [u8])>) -> Vec<u8> {
@@ -96,5 +99,6 @@ mod tests {
         }
         assert_eq!(CLASSES.len(), 3);
         assert!(LISTENERS.iter().all(|(name, _)| name.starts_with("quipu/")), "stubs stay outside");
+        assert_eq!(JMH.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["quipu.class"]);
     }
 }

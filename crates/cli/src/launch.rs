@@ -1,6 +1,6 @@
 //! Starting the program that is measured, with the agent in its JVMs.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,9 @@ use anyhow::Context;
 use quipu_arena::place;
 
 use crate::agent;
+use crate::deterministic;
 use crate::exit::Failure;
+use crate::kinds::Kinds;
 
 /// HotSpot compiles no method of more than 8,000 bytes, and inserted code can take one over that.
 const SPEED_FLAG: &str = "-XX:-DontCompileHugeMethods";
@@ -33,6 +35,20 @@ pub fn agent_flags(options: &str) -> anyhow::Result<Vec<OsString>> {
     agent.push("=");
     agent.push(options);
     Ok(vec![agent, SPEED_FLAG.into()])
+}
+
+/// The JVM's flags for an agent that waits until a listener, in a jar that goes to the directory, says that tests begin.
+pub fn waiting_flags(
+    kinds: &Kinds,
+    directory: &RunDirectory,
+    program: &OsStr,
+) -> anyhow::Result<Vec<OsString>> {
+    let jar = directory.0.join("quipu-listeners.jar");
+    fs::write(&jar, quipu_api::listeners())?;
+    let options = agent::run_options(kinds, &directory.0);
+    let mut flags = agent_flags(&agent::with_tests(&options, &jar))?;
+    flags.extend(deterministic::flags(program).iter().map(|(flag, _)| (*flag).into()));
+    Ok(flags)
 }
 
 /// Runs a command to its end.

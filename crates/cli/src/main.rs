@@ -13,6 +13,7 @@ mod files;
 mod gate;
 mod generate;
 mod instrument;
+mod jmh;
 mod kinds;
 mod launch;
 mod ps;
@@ -20,6 +21,7 @@ mod recorded;
 mod report;
 mod run;
 mod test;
+mod test_api;
 mod variation;
 
 use std::process::ExitCode;
@@ -58,6 +60,8 @@ enum Command {
     Merge(report::Merge),
     Gate(gate::Gate),
     Test(test::Test),
+    TestApi(test_api::TestApi),
+    Jmh(jmh::Jmh),
     Export(export::Export),
     Import(export::Import),
     Demo(demo::Demo),
@@ -79,6 +83,8 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
         Command::Merge(command) => command.run(),
         Command::Gate(command) => command.run(),
         Command::Test(command) => command.run(),
+        Command::TestApi(command) => command.run(),
+        Command::Jmh(command) => command.run(),
         Command::Export(command) => command.run(),
         Command::Import(command) => command.run(),
         Command::Demo(command) => command.run(),

@@ -11,9 +11,7 @@ use quipu_gate::suite::{self, Baseline, Entry, Work};
 use quipu_gate::{Limit, Outcome, Share, Verdict};
 use quipu_profile::Profile;
 
-use crate::agent;
 use crate::collect;
-use crate::deterministic;
 use crate::exit::{DONE, Failure, GATE};
 use crate::files;
 use crate::kinds::{self, Kinds};
@@ -176,14 +174,9 @@ impl Test {
     /// Runs the command once; its status if it failed.
     fn count(&self, detail: Detail) -> anyhow::Result<Result<Counted, u8>> {
         let directory = RunDirectory::new()?;
-        let jar = directory.0.join("quipu-listeners.jar");
-        fs::write(&jar, quipu_api::listeners())?;
         let kinds = Kinds::for_tests(self.arena_limit, detail == Detail::Lines);
-        let options = agent::run_options(&kinds, &directory.0);
-        let mut flags = launch::agent_flags(&agent::with_tests(&options, &jar))?;
         let program = self.command.first().cloned().unwrap_or_default();
-        let pins = deterministic::flags(&program);
-        flags.extend(pins.iter().map(|(flag, _)| (*flag).into()));
+        let flags = launch::waiting_flags(&kinds, &directory, &program)?;
         let quiet = self.json || self.markdown;
         let status = launch::run(&self.command, &flags, Reach::All { quiet })?;
         if !status.success() {

@@ -1,6 +1,5 @@
 package quipu.junit;
 
-import java.lang.invoke.MethodType;
 import java.lang.reflect.Method;
 import java.util.HashSet;
 import java.util.Set;
@@ -18,52 +17,29 @@ import org.junit.platform.launcher.TestPlan;
  * <p>In a JVM that is not run by {@code quipu test} it does nothing.
  */
 public final class TestListener implements TestExecutionListener {
-    private static final Method START = method("start");
-    private static final Method NOTE = method("note", String.class);
-
     private final Set<String> noted = new HashSet<>();
-
-    private static Method method(String name, Class<?>... parameters) {
-        try {
-            return Class.forName("java.quipu.Tests").getMethod(name, parameters);
-        } catch (ReflectiveOperationException withoutAgent) {
-            return null;
-        }
-    }
 
     @Override
     public void testPlanExecutionStarted(TestPlan plan) {
-        call(START);
+        Agent.call(Agent.START);
     }
 
     @Override
     public void executionStarted(TestIdentifier identifier) {
         TestSource source = identifier.getSource().orElse(null);
-        if (NOTE == null || !identifier.isTest() || !(source instanceof MethodSource)) {
+        if (Agent.NOTE == null || !identifier.isTest() || !(source instanceof MethodSource)) {
             return;
         }
         Method test = ((MethodSource) source).getJavaMethod();
         // The code of a dynamic test is what its factory made, not the factory.
         String kind = identifier.getUniqueId().contains("/[dynamic-") ? "dynamic" : "method";
-        String descriptor = MethodType.methodType(test.getReturnType(), test.getParameterTypes())
-                .toMethodDescriptorString();
-        note(String.join("\t", kind, test.getDeclaringClass().getName(), test.getName(), descriptor));
+        note(String.join("\t", kind, test.getDeclaringClass().getName(), test.getName(), Work.descriptor(test)));
     }
 
     /** Tests of one class may run at the same time. */
     private synchronized void note(String test) {
         if (noted.add(test)) {
-            call(NOTE, test);
-        }
-    }
-
-    private static void call(Method method, Object... arguments) {
-        try {
-            if (method != null) {
-                method.invoke(null, arguments);
-            }
-        } catch (ReflectiveOperationException impossible) {
-            throw new IllegalStateException(impossible);
+            Agent.call(Agent.NOTE, test);
         }
     }
 }
