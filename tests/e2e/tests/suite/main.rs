@@ -2,6 +2,7 @@
 //! that do not.
 #![allow(missing_docs, reason = "tests say what they test by their names")]
 
+mod jmh;
 mod project;
 
 use project::Project;
@@ -20,9 +21,13 @@ fn numbers_are_the_same_each_time_and_a_changed_line_is_named() {
         let baseline = project.read("quipu-tests.txt");
         assert_eq!(baseline.lines().filter(|line| line.starts_with("com.acme.")).count(), 30, "{baseline}");
         assert!(!baseline.contains("unstable"), "{baseline}");
-        // Arrays, clones and branches of a method that calls nothing: counted by hand.
         assert!(baseline.contains("com.acme.SortingTest.sorts(int) runs=3 "), "{baseline}");
         assert!(baseline.contains("com.acme.BasketTest$Empty.hasTotal() "), "{baseline}");
+        // An array and its clone, which native code makes.
+        assert!(
+            baseline.contains("com.acme.SortingTest.sortsOne() bytecodes=87 calls=9 allocations=2\n"),
+            "{baseline}"
+        );
 
         let runs = if std::env::var_os("QUIPU_FULL").is_some() { 19 } else { 1 };
         for _ in 0..runs {
@@ -90,5 +95,26 @@ fn a_test_that_depends_on_the_clock_is_named_and_left_out() {
         assert!(said.contains(" in one run, ") && said.contains(" in the other"), "{}", made.said);
         let passed = project.test(&[]);
         assert_eq!(passed.status, Some(0), "{}", passed.said);
+    });
+}
+
+#[test]
+fn budgets_hold_with_junit_6() {
+    const JAR: &str = "<dependency><groupId>quipu</groupId><artifactId>quipu-junit</artifactId><version>1</version>\
+        <scope>system</scope><systemPath>${project.basedir}/quipu-junit.jar</systemPath></dependency>";
+    on_every_jdk(|jdk| {
+        let project = Project::new(jdk);
+        assert_eq!(project.quipu(&["test-api"]).status, Some(0));
+        project.edit("pom.xml", &[("  </dependencies>", &format!("{JAR}</dependencies>"))]);
+        project.write("src/test/java/com/acme/BudgetTest.java", include_str!("BudgetTest.java"));
+        let failed = project.test_with(&["--update"], &["-Djunit.version=6.0.0"]);
+        assert_eq!(failed.status, Some(1), "Maven's own: {}", failed.said);
+        assert!(failed.said.contains("nothing is compared"), "{}", failed.said);
+        assert!(failed.said.contains("Tests run: 47, Failures: 2, Errors: 0"), "{}", failed.said);
+        let beyond = "com.acme.BudgetTest.isBeyondWithOneOfTwo did 2,032 bytecodes; its budget is 2,000";
+        assert!(failed.said.contains(beyond), "{}", failed.said);
+        assert!(failed.said.contains("2224 com.acme.Sorting.numbers"), "{}", failed.said);
+        let beyond = "com.acme.BudgetTest.allocatesTooMuch did 2 allocations; its budget is 1";
+        assert!(failed.said.contains(beyond), "{}", failed.said);
     });
 }

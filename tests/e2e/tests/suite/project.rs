@@ -10,8 +10,6 @@ use quipu_e2e::{Jdk, scratch, tools};
 pub struct Project {
     folder: PathBuf,
     jdk: Jdk,
-    /// More arguments for Maven.
-    maven: Vec<String>,
 }
 
 /// What came of `quipu test`.
@@ -27,7 +25,7 @@ impl Project {
     pub fn new(jdk: &Jdk) -> Project {
         let folder = scratch("project");
         copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/project"), &folder);
-        Project { folder, jdk: jdk.clone(), maven: Vec::new() }
+        Project { folder, jdk: jdk.clone() }
     }
 
     pub fn read(&self, file: &str) -> String {
@@ -53,10 +51,25 @@ impl Project {
 
     /// `quipu test … -- mvn test`.
     pub fn test(&self, options: &[&str]) -> Outcome {
+        self.test_with(options, &[])
+    }
+
+    /// `quipu test … -- mvn test …`.
+    pub fn test_with(&self, options: &[&str], maven: &[&str]) -> Outcome {
+        let mut arguments = vec!["test"];
+        arguments.extend(options);
+        arguments.extend(["--", "mvn", "-q", "-B", "test"]);
+        arguments.extend(maven);
+        self.quipu(&arguments)
+    }
+
+    /// Any command, in the project's folder.
+    pub fn quipu(&self, arguments: &[&str]) -> Outcome {
         let mut quipu = Command::new(&tools().quipu);
-        quipu.arg("test").args(options).args(["--", "mvn", "-q", "-B", "test"]).args(&self.maven);
-        quipu.current_dir(&self.folder).env("JAVA_HOME", &self.jdk.home);
-        quipu.env_remove("JAVA_TOOL_OPTIONS").env_remove("JDK_JAVA_OPTIONS").env_remove("MAVEN_OPTS");
+        quipu.args(arguments).current_dir(&self.folder).env("JAVA_HOME", &self.jdk.home);
+        quipu.env_remove("JAVA_TOOL_OPTIONS").env_remove("JDK_JAVA_OPTIONS");
+        // Maven's own JVM need not be as steady as those that run tests.
+        quipu.env("MAVEN_OPTS", "-Xshare:auto -XX:TieredStopAtLevel=1 -XX:+UseSerialGC");
         let output = quipu.output().expect("quipu runs");
         let out = String::from_utf8_lossy(&output.stdout).into_owned();
         let err = String::from_utf8_lossy(&output.stderr).into_owned();
