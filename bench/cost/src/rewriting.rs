@@ -87,6 +87,7 @@ fn plan(analysis: BlockAnalysis) -> Plan {
         analysis,
         sites: false,
         blocks: false,
+        allocations: false,
         selection: Selection::default(),
         activation: false,
         weights: None,

@@ -7,6 +7,7 @@ use quipu_jvm::{Capabilities, Capability, Env, Jvm, Jvmti, Ref};
 
 use crate::guard::guarded;
 use crate::hook;
+use crate::listeners;
 use crate::options::Options;
 use crate::session::Session;
 use crate::start;
@@ -150,7 +151,11 @@ unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread
     guarded((), || {
         // SAFETY: the VM passes this thread's environment.
         let (Some(session), Some(mut env)) = (Session::get(), unsafe { Env::from_raw(env) }) else { return };
-        if let Err(error) = start::start(session, &mut env, &session.options) {
+        let started = match &session.options.tests {
+            Some(jar) => listeners::wait(session, &env, jar),
+            None => start::start(session, &mut env, &session.options),
+        };
+        if let Err(error) = started {
             complain(&error.to_string());
         }
     });
@@ -209,6 +214,6 @@ unsafe extern "system" fn class_file_load_hook(
 }
 
 /// Tells the person at the target why there is no profile.
-fn complain(why: &str) {
+pub(crate) fn complain(why: &str) {
     eprintln!("quipu: not profiling: {why}");
 }

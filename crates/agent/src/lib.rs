@@ -22,6 +22,7 @@ mod groups;
 mod guard;
 mod hook;
 mod jimage;
+mod listeners;
 mod locks;
 mod natives;
 mod options;

@@ -20,6 +20,8 @@ pub struct Options {
     pub sites: bool,
     /// Whether executions of each block are counted.
     pub blocks: bool,
+    /// Whether allocation instructions are counted.
+    pub allocations: bool,
     /// Contexts below this depth are folded.
     pub max_depth: u32,
     /// Which classes and methods are counted.
@@ -34,6 +36,8 @@ pub struct Options {
     pub agent: Option<JavaAgent>,
     /// What instructions count, and the file that says so.
     pub weights: Option<(String, Arc<Weights>)>,
+    /// The jar with what test frameworks find; counting begins when something in it asks for it.
+    pub tests: Option<PathBuf>,
     /// Take the instrumentation out again.
     pub stop: bool,
     /// Whether threads get a field for the published slot; set if the agent is there early enough.
@@ -79,6 +83,7 @@ impl Options {
             analysis: BlockAnalysis::Default,
             sites: false,
             blocks: false,
+            allocations: false,
             max_depth: u32::MAX,
             selection: Selection::default(),
             threads: Vec::new(),
@@ -86,6 +91,7 @@ impl Options {
             deterministic: false,
             agent: None,
             weights: None,
+            tests: None,
             stop: false,
             direct: false,
         };
@@ -107,6 +113,7 @@ impl Options {
             analysis: self.analysis,
             sites: self.sites,
             blocks: self.blocks,
+            allocations: self.allocations,
             selection: self.selection.clone(),
             activation: false,
             weights: self.weights.as_ref().map(|(_, weights)| Arc::clone(weights)),
@@ -122,11 +129,13 @@ impl Options {
             "bba" => self.analysis = analysis(value)?,
             "sites" => self.sites = true,
             "blocks" => self.blocks = true,
+            "allocations" => self.allocations = true,
             "max-depth" => self.max_depth = u32::try_from(number(key, value)?).unwrap_or(u32::MAX),
             "include" => self.selection.include(value),
             "exclude" => self.selection.exclude(value),
             "threads" => self.threads.push(value.to_owned()),
             "deterministic" => self.deterministic = true,
+            "tests" => self.tests = Some(PathBuf::from(value)),
             "agent" => {
                 let (jar, class) = value.rsplit_once('=').ok_or_else(|| bad(key, value, "JAR=CLASS"))?;
                 self.agent = Some(JavaAgent { jar: jar.to_owned(), class: class.to_owned() });

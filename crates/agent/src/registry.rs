@@ -126,7 +126,7 @@ impl Registry {
             let Some(method) = class.method(shape.index) else { continue };
             self.set_size(
                 shape.id,
-                layout::node_size(shape.slots, shape.blocks.len() as u32 / 2),
+                layout::node_size(shape.slots, shape.blocks.len() as u32 / 3),
                 shape.slots,
             );
             Record::Method {

@@ -49,16 +49,22 @@ fn aside(env: &Env<'_>, begin: bool) -> Result<(), Error> {
     unsafe { env.call_static_void(runtime.probe.get(), runtime.aside, &[sys::jvalue { z: begin }]) }
 }
 
+/// Defines the runtime and pins what is to be pinned, once; nothing is counted yet.
+pub fn prepare(session: &'static Session, env: &Env<'_>) -> Result<(), Error> {
+    if RUNTIME.get().is_some() {
+        return Ok(());
+    }
+    describe(session);
+    if session.options.deterministic {
+        pins::pin(session, env);
+    }
+    define_runtime(env, session.jvmti)
+}
+
 /// Instruments the VM as the options say.
 pub fn start(session: &'static Session, env: &mut Env<'_>, options: &Options) -> Result<(), Error> {
     let began = Instant::now();
-    if RUNTIME.get().is_none() {
-        describe(session);
-        if session.options.deterministic {
-            pins::pin(session, env);
-        }
-        define_runtime(env, session.jvmti)?;
-    }
+    prepare(session, env)?;
     let mut plan = options.plan();
     plan.direct = session.is_direct();
     if let Some(agent) = &options.agent {

@@ -25,4 +25,5 @@ pub mod layout;
 pub mod place;
 pub mod reader;
 pub mod record;
+pub mod work;
 pub mod writer;

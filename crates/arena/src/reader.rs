@@ -164,7 +164,7 @@ impl<'a> Contents<'a> {
             match Record::decode(tag, payload) {
                 Some(record) => {
                     if let Record::Method { id, blocks, .. } = record {
-                        method_blocks.set(id, (blocks.len() / 4) as u32);
+                        method_blocks.set(id, (blocks.len() / 6) as u32);
                     }
                     self.records.push(record);
                 }

@@ -64,7 +64,8 @@ pub enum Record<'a> {
         lines: &'a [u8],
         /// `u16` bytecode index of each slot's call site, from slot 1 on; empty if slots are not sites.
         sites: &'a [u8],
-        /// `u16` pairs (bci, instructions) of each counted block; empty if blocks are not counted.
+        /// `u16` triples (bci, instructions, allocations) of each counted block; empty if blocks are not counted. No
+        /// instructions: only allocations are.
         blocks: &'a [u8],
         /// Opaque methods called once by every call before anything can go wrong: `u32` ids.
         derived: &'a [u8],

@@ -53,14 +53,22 @@ pub fn attach_options(kinds: &Kinds) -> String {
     for pattern in &exact.exclude {
         add("exclude", pattern);
     }
-    for (set, key) in
-        [(exact.sites, "sites"), (exact.blocks, "blocks"), (exact.deterministic, "deterministic")]
-    {
+    for (set, key) in [
+        (exact.sites, "sites"),
+        (exact.blocks, "blocks"),
+        (exact.allocations, "allocations"),
+        (exact.deterministic, "deterministic"),
+    ] {
         if set {
             options.push(key.to_owned());
         }
     }
     options.join(",")
+}
+
+/// The same, for JVMs in which counting is to begin when listeners in `jar` say so.
+pub fn with_tests(options: &str, jar: &std::path::Path) -> String {
+    format!("{options},tests={}", escape(&jar.display().to_string()))
 }
 
 /// A comma separates options, so one in a value is written `%2C`.

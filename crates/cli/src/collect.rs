@@ -14,15 +14,21 @@ use crate::progress;
 
 /// The merged profile of all arenas in a directory; `None` if there are none.
 pub fn from_directory(directory: &Path) -> anyhow::Result<Option<Profile>> {
+    merge(all_in(directory)?)
+}
+
+/// The profiles of all arenas in a directory.
+pub fn all_in(directory: &Path) -> anyhow::Result<Vec<Profile>> {
     let mut arenas: Vec<PathBuf> = fs::read_dir(directory)?
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
         .filter(|path| place::pid_of(path).is_some())
         .collect();
     arenas.sort();
-    let mut profiles = Vec::new();
-    for path in &arenas {
-        profiles.push(from_arena(path)?);
-    }
+    arenas.iter().map(|path| from_arena(path)).collect()
+}
+
+/// All profiles in one; `None` if there are none.
+pub fn merge(mut profiles: Vec<Profile>) -> anyhow::Result<Option<Profile>> {
     Ok(match profiles.len() {
         0 | 1 => profiles.pop(),
         _ => {

@@ -159,6 +159,7 @@ impl Instrument {
             analysis,
             sites: self.sites,
             blocks: self.blocks,
+            allocations: false,
             selection,
             activation: false,
             weights: None,

@@ -24,6 +24,26 @@ pub struct Kinds {
     pub arena_limit: Option<u64>,
 }
 
+impl Kinds {
+    /// What is counted for tests; with `lines` also where in a method.
+    pub fn for_tests(arena_limit: Option<u64>, lines: bool) -> Kinds {
+        let exact_options = ExactOptions {
+            bba: "default".to_owned(),
+            sites: lines,
+            blocks: lines,
+            allocations: true,
+            max_depth: None,
+            include: Vec::new(),
+            exclude: Vec::new(),
+            threads: Vec::new(),
+            merge_threads: MergeThreads::Name,
+            weights: None,
+            deterministic: true,
+        };
+        Kinds { exact: true, exact_options, agent: None, arena_limit }
+    }
+}
+
 /// Options of `--exact`.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Exact profiles")]
@@ -40,6 +60,10 @@ pub struct ExactOptions {
     /// Count executions of every basic block too, for `report --by line`
     #[arg(long)]
     pub blocks: bool,
+
+    /// Count instructions that make objects or arrays too (--blocks does); not what native code makes
+    #[arg(long)]
+    pub allocations: bool,
 
     /// Fold contexts below this depth
     #[arg(long, value_name = "N")]

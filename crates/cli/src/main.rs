@@ -15,12 +15,16 @@ mod gate;
 mod generate;
 mod instrument;
 mod jdk;
+mod jmh;
 mod kinds;
+mod launch;
 mod progress;
 mod ps;
 mod recorded;
 mod report;
 mod run;
+mod test;
+mod test_api;
 mod variation;
 
 use std::process::ExitCode;
@@ -59,6 +63,9 @@ enum Command {
     Overlap(report::Overlap),
     Merge(report::Merge),
     Gate(gate::Gate),
+    Test(test::Test),
+    TestApi(test_api::TestApi),
+    Jmh(jmh::Jmh),
     Export(export::Export),
     Import(export::Import),
     Demo(demo::Demo),
@@ -80,6 +87,9 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
         Command::Overlap(command) => command.run(),
         Command::Merge(command) => command.run(),
         Command::Gate(command) => command.run(),
+        Command::Test(command) => command.run(),
+        Command::TestApi(command) => command.run(),
+        Command::Jmh(command) => command.run(),
         Command::Export(command) => command.run(),
         Command::Import(command) => command.run(),
         Command::Demo(command) => command.run(),

@@ -11,7 +11,12 @@ pub fn options(kinds: &Kinds) -> Vec<(String, String)> {
     options.extend(exact.threads.iter().map(|name| ("threads", name.clone())));
     options.extend(exact.include.iter().map(|pattern| ("include", pattern.clone())));
     options.extend(exact.exclude.iter().map(|pattern| ("exclude", pattern.clone())));
-    let switches = [("sites", exact.sites), ("blocks", exact.blocks), ("deterministic", exact.deterministic)];
+    let switches = [
+        ("sites", exact.sites),
+        ("blocks", exact.blocks),
+        ("allocations", exact.allocations),
+        ("deterministic", exact.deterministic),
+    ];
     options.extend(switches.into_iter().filter(|(_, on)| *on).map(|(name, _)| (name, String::new())));
     options.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }

@@ -20,8 +20,16 @@ struct Method {
     id: MethodId,
     per_call: u64,
     sites: Vec<u16>,
-    blocks: Vec<(u16, u16)>,
+    blocks: Vec<CountedBlock>,
     derived: Vec<u32>,
+}
+
+/// A block that has a counter.
+struct CountedBlock {
+    bci: u16,
+    /// None if the other blocks of the method have no counters.
+    instructions: u16,
+    allocations: u16,
 }
 
 struct Group {
@@ -128,7 +136,7 @@ fn read_methods(contents: &Contents<'_>, builder: &mut Builder) -> HashMap<u32, 
                         id: builder.method(spec),
                         per_call: per_call.into(),
                         sites: words(sites).collect(),
-                        blocks: pairs(blocks).collect(),
+                        blocks: counted_blocks(blocks),
                         derived: derived
                             .chunks_exact(4)
                             .filter_map(|b| b.try_into().ok().map(u32::from_ne_bytes))
@@ -229,6 +237,8 @@ impl<'a> Feeder<'a> {
     fn feed(mut self, size: usize) -> u64 {
         let calls = self.builder.metric(MetricSpec::calls());
         let bytecodes = self.builder.metric(MetricSpec::bytecodes());
+        let counted = self.methods.values().any(|method| !method.blocks.is_empty());
+        let allocations = counted.then(|| self.builder.metric(MetricSpec::allocations()));
         let mut unnamed = 0;
         // One record could give a million callees to each of a million nodes; a real arena is larger than its profile.
         let mut derivable = size;
@@ -266,9 +276,15 @@ impl<'a> Feeder<'a> {
                 let leaf = self.builder.push(here, derived.id, UNKNOWN_SITE);
                 self.builder.add(leaf, calls, node.calls);
             }
-            for (&(bci, instructions), count) in method.blocks.iter().zip(self.contents.block_counts(node)) {
-                let block = Block { bci: bci.into(), instructions: instructions.into(), count };
-                self.builder.block(method.id, block);
+            for (block, count) in method.blocks.iter().zip(self.contents.block_counts(node)) {
+                if let Some(allocations) = allocations {
+                    self.builder.add(here, allocations, count.saturating_mul(block.allocations.into()));
+                }
+                // Without all the others, a block that allocates says nothing about lines.
+                if block.instructions > 0 {
+                    let (bci, instructions) = (block.bci.into(), block.instructions.into());
+                    self.builder.block(method.id, Block { bci, instructions, count });
+                }
             }
             fed.push(Some(here));
         }
@@ -330,6 +346,12 @@ fn live(nodes: &[Node]) -> Vec<bool> {
 
 fn words(bytes: &[u8]) -> impl Iterator<Item = u16> + '_ {
     bytes.chunks_exact(2).filter_map(|b| b.try_into().ok().map(u16::from_ne_bytes))
+}
+
+fn counted_blocks(bytes: &[u8]) -> Vec<CountedBlock> {
+    let words: Vec<u16> = words(bytes).collect();
+    let blocks = words.chunks_exact(3).filter_map(|block| <[u16; 3]>::try_from(block).ok());
+    blocks.map(|[bci, instructions, allocations]| CountedBlock { bci, instructions, allocations }).collect()
 }
 
 fn pairs(bytes: &[u8]) -> impl Iterator<Item = (u16, u16)> + '_ {

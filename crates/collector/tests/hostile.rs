@@ -26,7 +26,7 @@ fn sample() -> Vec<u8> {
             id,
             class: 1 + id % 2,
             flags: if id == 5 { flag::OPAQUE } else { flag::STRAIGHT * (id % 2) },
-            straight: id,
+            per_call: id,
             name: &[b'm', b'0' + id as u8],
             descriptor: b"()V",
             lines: &[0, 0, 7, 0, 4, 0, 8, 0],

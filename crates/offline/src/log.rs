@@ -43,7 +43,7 @@ impl MethodLog {
         let id = self.enter_class(class.name(), class.source_file().unwrap_or_default(), 1);
         for shape in shapes {
             let Some(method) = class.method(shape.index) else { continue };
-            self.size(shape.id, layout::node_size(shape.slots, shape.blocks.len() as u32 / 2), shape.slots);
+            self.size(shape.id, layout::node_size(shape.slots, shape.blocks.len() as u32 / 3), shape.slots);
             Record::Method {
                 id: shape.id,
                 class: id,

@@ -18,6 +18,7 @@ fn plan() -> Plan {
         analysis: BlockAnalysis::Precise,
         sites: false,
         blocks: false,
+        allocations: false,
         selection: Selection::default(),
         activation: false,
         weights: None,

@@ -189,6 +189,7 @@ fn without_an_agent_nothing_is_inserted_for_it() {
         analysis: BlockAnalysis::Default,
         sites: false,
         blocks: false,
+        allocations: false,
         selection: crate::Selection::default(),
         activation: false,
         weights: None,

@@ -19,6 +19,7 @@ use quipu_classfile::{
 
 use crate::activation::{self, Guard, Kept};
 use crate::calls::{Calls, Site};
+use crate::counters::Counters;
 use crate::leaf::{is_leaf, safe_prefix};
 use crate::probes::Probes;
 use crate::{Known, Plan, Shape};
@@ -64,6 +65,7 @@ struct Analysis {
     blocks: Blocks,
     /// Those of the default analysis.
     one_way: Blocks,
+    counters: Counters,
     calls: Calls,
 }
 
@@ -96,7 +98,8 @@ impl Analysis {
             let counter = if one_way.has_loops() { Counter::Local } else { Counter::Memory };
             (counter, first.map_or(0, |block| plan.cost(block, &body)))
         };
-        Analysis { leaf, counter, per_call, blocks, one_way, calls }
+        let counters = Counters::new(plan, &blocks, &body);
+        Analysis { leaf, counter, per_call, blocks, one_way, counters, calls }
     }
 }
 
@@ -143,18 +146,13 @@ pub fn count(
         inserter.exits(guard)?;
     }
     inserter.code.finish()?;
-    let blocks = analysis.blocks.iter();
     Ok(Shape {
         id,
         index: method.index(),
         // Slot 0 is for calls the VM makes, of which leaves have none.
         slots: if analysis.leaf && analysis.calls.sites.is_empty() { 0 } else { analysis.calls.slots },
         per_call: analysis.per_call,
-        blocks: if plan.blocks {
-            blocks.flat_map(|block| [block.start as u16, block.instructions as u16]).collect()
-        } else {
-            Vec::new()
-        },
+        blocks: analysis.counters.table,
         sites: analysis.calls.bcis,
         derived: analysis.calls.derived,
         lines: lines(&method, &body, plan.sites || plan.blocks),
@@ -279,10 +277,10 @@ impl Inserter<'_, '_, '_, '_> {
                 }
                 _ => {}
             }
-            if self.plan.blocks {
+            if let Some(Some(counter)) = self.analysis.counters.of_block.get(i) {
                 s.lload(node);
                 self.probes.int(self.code.pool(), &mut s, self.analysis.calls.slots)?;
-                self.probes.int(self.code.pool(), &mut s, i as u32)?;
+                self.probes.int(self.code.pool(), &mut s, *counter)?;
                 self.probes.shared(self.code.pool(), &mut s, "block", "(JII)V")?;
             }
             if !s.bytes().is_empty() {

@@ -16,6 +16,7 @@ pub mod activation;
 mod calls;
 mod classes;
 mod counted;
+mod counters;
 pub mod exact;
 mod leaf;
 mod probes;
@@ -54,6 +55,8 @@ pub struct Plan {
     pub sites: bool,
     /// Whether executions of blocks are counted.
     pub blocks: bool,
+    /// Whether executions of those blocks are counted that make objects or arrays.
+    pub allocations: bool,
     /// The user's filters.
     pub selection: Selection,
     /// Whether threads call a user's agent.
@@ -108,7 +111,7 @@ pub struct Shape {
     pub per_call: u32,
     /// Bytecode index of each slot's call, from slot 1 on, if slots are call sites.
     pub sites: Vec<u16>,
-    /// Bytecode index and number of instructions of each counted block, in turn.
+    /// Bytecode index, number of instructions and number of allocations of each counted block, in turn.
     pub blocks: Vec<u16>,
     /// Opaque methods that every call of this one calls once.
     pub derived: Vec<u32>,
