@@ -17,7 +17,7 @@ fn what_one_record_says_of_every_node_is_bounded() {
             id,
             class: 1,
             flags: 0,
-            straight: 0,
+            per_call: 0,
             name: b"m",
             descriptor: b"()V",
             lines: b"",
