@@ -92,7 +92,7 @@ public final class Activation {
     @DontInline
     private static void activate(Cursor cursor, long node) {
         ExactProfiler current = agent;
-        if (current == null || cursor.group < 0 || node == Probe.SINK) {
+        if (current == null || cursor.group < 0 || node == Probe.SINK || node == Probe.NO_THREAD_SINK) {
             cursor.left = LATER;
             return;
         }
