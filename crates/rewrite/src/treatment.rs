@@ -76,6 +76,10 @@ const HOUSEKEEPING: [(&[u8], &[u8]); 4] = [
     (b"jdk/internal/reflect/Reflection", b"registerFilter"),
 ];
 
+/// Tables of the JDK's own, of method types and locales: their keys vanish when the collector runs, and where a key is
+/// depends on the hash codes of classes.
+const TABLES: [&[u8]; 2] = [b"jdk/internal/util/ReferencedKeyMap", b"jdk/internal/util/ReferencedKeySet"];
+
 /// Where reflection makes what it calls methods through: linking too, with tables of the JDK's own that have classes as
 /// keys and lose entries when the collector runs.
 const ACCESSORS: (&[u8], [&[u8]; 3]) = (
@@ -110,7 +114,8 @@ impl Treatment {
         if CHANGES_THREAD.iter().any(|annotation| method.has_annotation(annotation)) {
             return Treatment::Leave("runs while a thread changes its identity");
         }
-        if HOUSEKEEPING.contains(&(method.class().name(), name)) {
+        let in_table = TABLES.contains(&method.class().name()) && !name.starts_with(b"<");
+        if in_table || HOUSEKEEPING.contains(&(method.class().name(), name)) {
             return Treatment::Opaque;
         }
         if method.class().name() == ACCESSORS.0 && ACCESSORS.1.contains(&name) {
