@@ -1,6 +1,6 @@
 //! The call graph: contexts added up by (caller, call site, callee).
 
-use crate::{MethodId, Metric, NO_METHOD, NodeId, Profile, Totals};
+use crate::{MethodId, Metric, NO_METHOD, Profile, Totals};
 use rustc_hash::FxHashMap;
 
 /// One edge of the call graph.
@@ -53,19 +53,7 @@ impl Profile {
     /// A metric by edge: `own` is what the callee did itself when called this way, `total` includes what it called.
     /// Nested calls over the same edge count once in `total`.
     pub fn totals_by_edge(&self, graph: &CallGraph, metric: &Metric) -> Totals {
-        let aggregation = metric.spec.aggregation;
-        let inclusive = self.inclusive(metric);
-        let edges = graph.edges.len();
-        let mut totals = Totals { own: vec![0; edges], total: vec![0; edges] };
-        let mut until: Vec<NodeId> = vec![0; edges];
-        for (node, &edge) in graph.of_node.iter().enumerate().filter(|(_, edge)| **edge != u32::MAX) {
-            let edge = edge as usize;
-            totals.own[edge] = aggregation.combine(totals.own[edge], metric.values[node]);
-            if node as NodeId >= until[edge] {
-                until[edge] = self.tree.end[node];
-                totals.total[edge] = aggregation.combine(totals.total[edge], inclusive[node]);
-            }
-        }
-        totals
+        let edge = |node: usize| Some(graph.of_node[node]).filter(|&edge| edge != u32::MAX);
+        self.totals_by(metric, edge, graph.edges.len())
     }
 }

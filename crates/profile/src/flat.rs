@@ -70,21 +70,25 @@ impl Profile {
 
     /// Adds a metric up by key. `of_method` gives each method's key, below `keys`.
     pub fn totals(&self, metric: &Metric, of_method: &[u32], keys: usize) -> Totals {
-        let tree = &self.tree;
+        let key = |node: usize| match self.tree.method[node] {
+            NO_METHOD => None,
+            method => Some(of_method[method as usize]),
+        };
+        self.totals_by(metric, key, keys)
+    }
+
+    /// Adds a metric up by key. `key` gives each node's key, below `keys`; nodes without one are left out.
+    pub fn totals_by(&self, metric: &Metric, key: impl Fn(usize) -> Option<u32>, keys: usize) -> Totals {
         let aggregation = metric.spec.aggregation;
         let inclusive = self.inclusive(metric);
         let mut totals = Totals { own: vec![0; keys], total: vec![0; keys] };
         // Per key, where the outermost open subtree of that key ends: in preorder a node before that end lies inside it.
         let mut until: Vec<NodeId> = vec![0; keys];
         for (node, &all) in inclusive.iter().enumerate() {
-            let method = tree.method[node];
-            if method == NO_METHOD {
-                continue;
-            }
-            let key = of_method[method as usize] as usize;
+            let Some(key) = key(node).map(|key| key as usize) else { continue };
             totals.own[key] = aggregation.combine(totals.own[key], metric.values[node]);
             if node as NodeId >= until[key] {
-                until[key] = tree.end[node];
+                until[key] = self.tree.end[node];
                 totals.total[key] = aggregation.combine(totals.total[key], all);
             }
         }

@@ -2,12 +2,12 @@
 
 use crate::columns::{Columns, Selection};
 use crate::json::Report;
-use crate::number::{grouped, in_unit, percent, percent_of, share};
+use crate::number::{grouped, in_unit, percent_of, share};
 use crate::pattern;
 use crate::style::Style;
 use crate::table::{Name, Table, printable};
 use crate::{By, Options, ReportError};
-use quipu_profile::{MethodId, Metric, NO_METHOD, NodeId, Profile, Totals};
+use quipu_profile::{MethodId, Metric, NO_METHOD, Profile};
 use rustc_hash::FxHashMap;
 use std::io;
 
@@ -30,10 +30,7 @@ struct Edges {
 }
 
 fn edges(profile: &Profile, options: &Options, selection: &Selection) -> Result<Edges, ReportError> {
-    let wanted = match &options.filter {
-        None => vec![true; profile.methods().len()],
-        Some(filter) => pattern::methods(profile, filter)?,
-    };
+    let wanted = pattern::wanted(profile, options)?;
     let graph = profile.call_graph();
     let columns = selection.columns(profile, |metric| profile.totals_by_edge(&graph, metric));
     let weights = profile.totals_by_edge(&graph, weight(profile, selection)).own;
@@ -94,11 +91,7 @@ pub(crate) fn text(
         let cells = vec![in_unit(weight, &metric.spec().unit), percent_of(weight, sum, metric.spec())];
         table.row(cells, share(weight, sum), name);
     }
-    if edges.rows.len() > limit {
-        let rest = edges.rows[limit..].iter().fold(0u64, |sum, &row| sum.saturating_add(edges.weights[row]));
-        let more = grouped((edges.rows.len() - limit) as u64);
-        table.note(format!("{} {more} more with {} of {}", style.dots(), percent(rest, sum), metric.name()));
-    }
+    table.rest(edges.rows.iter().skip(limit).map(|&row| edges.weights[row]), sum, metric.name());
     Ok(table.render())
 }
 
@@ -117,10 +110,7 @@ fn neighbourhood(
     options: &Options,
     selection: &Selection,
 ) -> Result<Neighbourhood, ReportError> {
-    let wanted = match &options.filter {
-        None => vec![true; profile.methods().len()],
-        Some(filter) => pattern::methods(profile, filter)?,
-    };
+    let wanted = pattern::wanted(profile, options)?;
     let tree = profile.tree();
     let mut index: FxHashMap<(MethodId, MethodId), u32> = FxHashMap::default();
     let mut of_node = vec![u32::MAX; tree.len()];
@@ -138,7 +128,9 @@ fn neighbourhood(
     }
     let mut pairs = vec![(NO_METHOD, NO_METHOD); index.len()];
     index.into_iter().for_each(|(pair, at)| pairs[at as usize] = pair);
-    let columns = selection.columns(profile, |metric| totals_by_pair(profile, metric, &of_node, pairs.len()));
+    // Nested calls over the same pair count once in totals.
+    let pair = |node: usize| Some(of_node[node]).filter(|&pair| pair != u32::MAX);
+    let columns = selection.columns(profile, |metric| profile.totals_by(metric, pair, pairs.len()));
     let middles = selection.columns(profile, |metric| profile.totals_by_method(metric));
 
     // Ties are settled by the pair itself: the numbering of pairs is an accident.
@@ -159,23 +151,6 @@ fn neighbourhood(
         .filter(|(_, rows)| !rows.is_empty())
         .collect();
     Ok(Neighbourhood { pairs, columns, middles, groups })
-}
-
-/// What was done over each (middle, neighbour) pair; nested calls over the same pair count once in totals.
-fn totals_by_pair(profile: &Profile, metric: &Metric, of_node: &[u32], pairs: usize) -> Totals {
-    let aggregation = metric.spec().aggregation;
-    let inclusive = profile.inclusive(metric);
-    let mut totals = Totals { own: vec![0; pairs], total: vec![0; pairs] };
-    let mut until: Vec<NodeId> = vec![0; pairs];
-    for (node, &pair) in of_node.iter().enumerate().filter(|(_, pair)| **pair != u32::MAX) {
-        let pair = pair as usize;
-        totals.own[pair] = aggregation.combine(totals.own[pair], metric.values()[node]);
-        if node as NodeId >= until[pair] {
-            until[pair] = profile.tree().end(node as NodeId);
-            totals.total[pair] = aggregation.combine(totals.total[pair], inclusive[node]);
-        }
-    }
-    totals
 }
 
 pub(crate) fn neighbours_json(

@@ -118,11 +118,6 @@ pub(crate) fn text(
         }
         table.row(flat.columns.cells(row), share(main.values.own[row], main.sum), name);
     }
-    if flat.rows.len() > limit {
-        let rest: u64 =
-            flat.rows[limit..].iter().map(|&row| main.values.own[row]).fold(0, u64::saturating_add);
-        let (more, part) = (flat.rows.len() - limit, crate::number::percent(rest, main.sum));
-        table.note(format!("{} {more} more with {part} of {}", style.dots(), main.spec.name));
-    }
+    table.rest(flat.rows.iter().skip(limit).map(|&row| main.values.own[row]), main.sum, &main.spec.name);
     Ok(table.render())
 }

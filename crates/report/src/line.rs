@@ -24,10 +24,7 @@ struct LineRow {
 
 /// Lines by bytecodes, most first.
 fn lines(profile: &Profile, options: &Options) -> Result<Vec<LineRow>, ReportError> {
-    let wanted = match &options.filter {
-        None => vec![true; profile.methods().len()],
-        Some(filter) => pattern::methods(profile, filter)?,
-    };
+    let wanted = pattern::wanted(profile, options)?;
     if profile.methods().iter().all(|method| method.blocks.is_empty()) {
         return Err(ReportError::NoBlocks);
     }
@@ -80,14 +77,6 @@ pub(crate) fn text(profile: &Profile, options: &Options, style: &Style) -> Resul
         let cells = vec![grouped(row.executions), grouped(row.bytecodes), percent(row.bytecodes, sum)];
         table.row(cells, share(row.bytecodes, sum), name);
     }
-    if rows.len() > limit {
-        let rest = rows[limit..].iter().fold(0u64, |sum, row| sum.saturating_add(row.bytecodes));
-        table.note(format!(
-            "{} {} more with {} of bytecodes",
-            style.dots(),
-            rows.len() - limit,
-            percent(rest, sum)
-        ));
-    }
+    table.rest(rows.iter().skip(limit).map(|row| row.bytecodes), sum, "bytecodes");
     Ok(table.render())
 }

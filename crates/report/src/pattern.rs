@@ -1,6 +1,6 @@
 //! Filters: a part of a name, or a pattern with stars.
 
-use crate::ReportError;
+use crate::{Options, ReportError};
 use quipu_profile::{MethodId, Profile};
 
 /// Does the whole of `text` match `pattern`, in which `*` stands for anything?
@@ -20,6 +20,14 @@ pub(crate) fn glob(pattern: &str, text: &str) -> bool {
 /// Does a filter want this name?
 pub(crate) fn wants(filter: &str, name: &str) -> bool {
     if filter.contains('*') { glob(filter, name) } else { name.contains(filter) }
+}
+
+/// For each method whether the filter wants it; without a filter it wants all.
+pub(crate) fn wanted(profile: &Profile, options: &Options) -> Result<Vec<bool>, ReportError> {
+    match &options.filter {
+        None => Ok(vec![true; profile.methods().len()]),
+        Some(filter) => methods(profile, filter),
+    }
 }
 
 /// For each method whether a filter wants its `class.name`; an error that lists near names when it wants none.

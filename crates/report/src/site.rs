@@ -2,12 +2,12 @@
 
 use crate::columns::{Columns, Selection};
 use crate::json::Report;
-use crate::number::{grouped, percent, share};
+use crate::number::share;
 use crate::pattern;
 use crate::style::Style;
 use crate::table::{Name, Table, printable};
 use crate::{Options, ReportError};
-use quipu_profile::{MethodId, Metric, NO_METHOD, NodeId, Profile, Totals};
+use quipu_profile::{MethodId, NO_METHOD, Profile};
 use rustc_hash::FxHashMap;
 use std::io;
 
@@ -22,10 +22,7 @@ struct Sites {
 }
 
 fn sites(profile: &Profile, options: &Options, selection: &Selection) -> Result<Sites, ReportError> {
-    let wanted = match &options.filter {
-        None => vec![true; profile.methods().len()],
-        Some(filter) => pattern::methods(profile, filter)?,
-    };
+    let wanted = pattern::wanted(profile, options)?;
     if !profile.has_sites() {
         return Err(ReportError::NoSites);
     }
@@ -40,30 +37,13 @@ fn sites(profile: &Profile, options: &Options, selection: &Selection) -> Result<
     places.dedup();
     let index: FxHashMap<(MethodId, i32), u32> =
         places.iter().enumerate().map(|(at, &place)| (place, at as u32)).collect();
-    let of_node: Vec<u32> =
-        (0..tree.len()).map(|node| place(node).map_or(u32::MAX, |place| index[&place])).collect();
-    let columns = selection.columns(profile, |metric| totals(profile, metric, &of_node, places.len()));
+    // `own` is what the callees did themselves, `total` includes what they called; nested calls from one site count once.
+    let site = |node: usize| place(node).map(|place| index[&place]);
+    let columns = selection.columns(profile, |metric| profile.totals_by(metric, site, places.len()));
     let values = &columns.main().values;
     let mut rows: Vec<usize> = (0..places.len()).filter(|&row| columns.any(row)).collect();
     rows.sort_by_key(|&row| std::cmp::Reverse((values.total[row], values.own[row])));
     Ok(Sites { places, columns, rows })
-}
-
-/// `own` is what the callees did themselves, `total` includes what they called; nested calls from one site count once.
-fn totals(profile: &Profile, metric: &Metric, of_node: &[u32], sites: usize) -> Totals {
-    let aggregation = metric.spec().aggregation;
-    let inclusive = profile.inclusive(metric);
-    let mut totals = Totals { own: vec![0; sites], total: vec![0; sites] };
-    let mut until: Vec<NodeId> = vec![0; sites];
-    for (node, &site) in of_node.iter().enumerate().filter(|(_, site)| **site != u32::MAX) {
-        let site = site as usize;
-        totals.own[site] = aggregation.combine(totals.own[site], metric.values()[node]);
-        if node as NodeId >= until[site] {
-            until[site] = profile.tree().end(node as NodeId);
-            totals.total[site] = aggregation.combine(totals.total[site], inclusive[node]);
-        }
-    }
-    totals
 }
 
 pub(crate) fn json(
@@ -112,11 +92,6 @@ pub(crate) fn text(
         };
         table.row(sites.columns.cells(row), share(main.values.total[row], main.sum), name);
     }
-    if sites.rows.len() > limit {
-        let rest =
-            sites.rows[limit..].iter().fold(0u64, |sum, &row| sum.saturating_add(main.values.own[row]));
-        let more = grouped((sites.rows.len() - limit) as u64);
-        table.note(format!("{} {more} more with {} itself", style.dots(), percent(rest, main.sum)));
-    }
+    table.rest(sites.rows.iter().skip(limit).map(|&row| main.values.own[row]), main.sum, &main.spec.name);
     Ok(table.render())
 }

@@ -1,5 +1,6 @@
 //! Text tables: numbers to the right, names to the left, nothing wider than the terminal.
 
+use crate::number::{grouped, percent};
 use crate::style::{Paint, Style};
 use quipu_profile::{MethodId, NO_METHOD, Profile, package_of};
 
@@ -71,6 +72,15 @@ impl<'a> Table<'a> {
     pub(crate) fn row(&mut self, cells: Vec<String>, share: f64, name: Name) {
         let bar = self.style.bar(share, 8);
         self.rows.push(Row { cells, bar, name, paint: Style::heat(share) });
+    }
+
+    /// Says how many rows are left out and what they amount to; nothing if there are none.
+    pub(crate) fn rest(&mut self, rows: impl ExactSizeIterator<Item = u64>, sum: u64, metric: &str) {
+        let more = rows.len() as u64;
+        if more > 0 {
+            let part = percent(rows.fold(0, u64::saturating_add), sum);
+            self.note(format!("{} {} more with {part} of {metric}", self.style.dots(), grouped(more)));
+        }
     }
 
     /// A row with nothing but a name: what was left out, or a gap.

@@ -46,9 +46,12 @@ const DEPENDS_ON_JIT: [(&[u8], &[u8]); 2] = [
 ];
 
 /// What the VM calls, on the thread that executes or *compiles* some code, to load or link what that code names.
-/// When that happens depends on the JIT, so it is kept apart from the contexts of the application.
-const LOADING: [(&[u8], &[u8]); 3] = [
+/// When that happens depends on the JIT, so it is kept apart from the contexts of the application; and so is what has to
+/// do with a loader's table of locks, which has an entry for each class that was ever asked for.
+const LOADING: [(&[u8], &[u8]); 5] = [
     (b"loadClass", b"(Ljava/lang/String;)Ljava/lang/Class;"),
+    (b"loadClass", b"(Ljava/lang/Module;Ljava/lang/String;)Ljava/lang/Class;"),
+    (b"getClassLoadingLock", b"(Ljava/lang/String;)Ljava/lang/Object;"),
     (b"loadClassInternal", b"(Ljava/lang/String;)Ljava/lang/Class;"),
     (b"checkPackageAccess", b"(Ljava/lang/Class;Ljava/security/ProtectionDomain;)V"),
 ];
@@ -64,12 +67,18 @@ const LINKING: [&[u8]; 5] = [
 
 /// Work of the JDK's own, whose amount is different each time: it is done because there is an agent that rewrites
 /// classes, or starts the JDK's logging just to find that nobody listens.
-const HOUSEKEEPING: [(&[u8], &[u8]); 3] = [
+const HOUSEKEEPING: [(&[u8], &[u8]); 4] = [
     (b"jdk/internal/module/Modules", b"transformedByAgent"),
+    // Looks through what a module reads, which is more for modules with rewritten classes.
+    (b"java/lang/Module", b"canRead"),
     (b"java/lang/Shutdown", b"logRuntimeExit"),
     // A map of the JDK's own with classes as keys, whose hash codes depend on all that was hashed before.
     (b"jdk/internal/reflect/Reflection", b"registerFilter"),
 ];
+
+/// Tables of the JDK's own, of method types and locales: their keys vanish when the collector runs, and where a key is
+/// depends on the hash codes of classes.
+const TABLES: [&[u8]; 2] = [b"jdk/internal/util/ReferencedKeyMap", b"jdk/internal/util/ReferencedKeySet"];
 
 /// Where reflection makes what it calls methods through: linking too, with tables of the JDK's own that have classes as
 /// keys and lose entries when the collector runs.
@@ -105,7 +114,8 @@ impl Treatment {
         if CHANGES_THREAD.iter().any(|annotation| method.has_annotation(annotation)) {
             return Treatment::Leave("runs while a thread changes its identity");
         }
-        if HOUSEKEEPING.contains(&(method.class().name(), name)) {
+        let in_table = TABLES.contains(&method.class().name()) && !name.starts_with(b"<");
+        if in_table || HOUSEKEEPING.contains(&(method.class().name(), name)) {
             return Treatment::Opaque;
         }
         if method.class().name() == ACCESSORS.0 && ACCESSORS.1.contains(&name) {

@@ -9,7 +9,9 @@ use crate::{Counts, Jdk, Program};
 /// Flags that make two runs comparable, beside what `--deterministic` and the oracle pin. Identity hash codes are random
 /// otherwise, or depend on what other threads do; with this they are all the same. The collector never has to run, so
 /// that no weak reference is cleared.
-pub const PINS: [&str; 6] = [
+pub const PINS: [&str; 7] = [
+    // Strings of the archive come with their hash codes.
+    "-Xshare:off",
     "-XX:+UnlockExperimentalVMOptions",
     "-XX:hashCode=2",
     "-XX:+UseSerialGC",

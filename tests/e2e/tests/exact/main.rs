@@ -8,5 +8,6 @@ mod figure5;
 mod options;
 mod pass_through;
 mod same_everywhere;
+mod size;
 mod threads;
 mod truth;
