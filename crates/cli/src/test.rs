@@ -184,8 +184,12 @@ impl Test {
             eprintln!("quipu: {name} ended with status {}: nothing is compared", launch::describe(status));
             return Ok(Err(launch::exit_status(status)));
         }
-        let profiles = collect::all_in(&directory.0)?.iter().map(suite::of_tests).collect::<Vec<_>>();
-        let with_tests = profiles.into_iter().filter(|profile| !profile.threads().is_empty()).collect();
+        let all = collect::all_in(&directory.0)?;
+        if detail == Detail::Numbers {
+            all.iter().for_each(say_if_parallel);
+        }
+        let profiles = all.iter().map(suite::of_tests);
+        let with_tests = profiles.filter(|profile| !profile.threads().is_empty()).collect();
         let mut profile = collect::merge(with_tests)?.ok_or_else(|| {
             Failure::target(
                 "no test was counted: no JVM ran tests with the JUnit Platform (JUnit 5 or newer, or JUnit 4 through \
@@ -282,6 +286,19 @@ impl Test {
             self.contexts().display()
         );
         Ok(())
+    }
+}
+
+/// Tests at the same time are counted apart, but can disturb each other.
+fn say_if_parallel(profile: &Profile) {
+    let threads = suite::threads_of_tests(profile);
+    if threads.iter().map(|thread| thread.threads).sum::<u64>() > 1 {
+        let names: Vec<&str> = threads.iter().map(|thread| profile.str(thread.name)).collect();
+        eprintln!(
+            "quipu: tests ran on several threads ({}): each is counted on its own, but what they do to each other is \
+             not the same each time. Let them run one after the other (junit.jupiter.execution.parallel.enabled)",
+            names.join(", ")
+        );
     }
 }
 

@@ -16,5 +16,5 @@ mod work;
 pub use baseline::{Baseline, Entry, Malformed};
 pub use judge::{explain, judge};
 pub use parting::{Parting, parting};
-pub use tests::{INITIALISATION_SUFFIX, of_tests};
+pub use tests::{INITIALISATION_SUFFIX, of_tests, threads_of_tests};
 pub use work::{Work, works};

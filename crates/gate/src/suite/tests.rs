@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use quipu_profile::{Builder, MethodId, MethodSpec, NodeId, Profile, ThreadId, ThreadKind, ThreadSpec};
+use quipu_profile::{
+    Builder, MethodId, MethodSpec, NodeId, Profile, Thread, ThreadId, ThreadKind, ThreadSpec,
+};
 
 use super::method::TestMethod;
 
@@ -30,13 +32,9 @@ pub fn of_tests(profile: &Profile) -> Profile {
         .iter()
         .map(|metric| (builder.metric(metric.spec().clone()), metric.values()))
         .collect();
-    let str = |id| profile.str(id);
-    let begins: Vec<Option<usize>> = profile
-        .methods()
-        .iter()
-        .map(|m| tests.iter().position(|test| test.begins_at(str(m.class), str(m.name), str(m.descriptor))))
-        .collect();
-    let initialises: Vec<bool> = profile.methods().iter().map(|m| str(m.name) == "<clinit>").collect();
+    let begins = begins(profile, &tests);
+    let initialises: Vec<bool> =
+        profile.methods().iter().map(|m| profile.str(m.name) == "<clinit>").collect();
 
     let mut trees = Trees { builder: &mut builder, roots: BTreeMap::new() };
     let tree = profile.tree();
@@ -60,6 +58,35 @@ pub fn of_tests(profile: &Profile) -> Profile {
         }
     }
     builder.finish()
+}
+
+/// The threads on which tests ran, by name. More than one, or one that stands for several, means that tests may have run
+/// at the same time.
+pub fn threads_of_tests(profile: &Profile) -> Vec<&Thread> {
+    let tests = noted(profile);
+    let begins = begins(profile, &tests);
+    let tree = profile.tree();
+    let runs_tests = |thread: &&Thread| {
+        let mut methods = tree.subtree(thread.root).filter_map(|node| tree.method(node));
+        methods.any(|method| begins[method as usize].is_some())
+    };
+    profile.threads().iter().filter(runs_tests).collect()
+}
+
+/// By method, the test that begins there.
+fn begins(profile: &Profile, tests: &[TestMethod]) -> Vec<Option<usize>> {
+    let mut by_class: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (at, test) in tests.iter().enumerate() {
+        by_class.entry(&test.class).or_default().push(at);
+    }
+    let str = |id| profile.str(id);
+    let methods = profile.methods().iter();
+    methods
+        .map(|m| {
+            let mut candidates = by_class.get(str(m.class))?.iter().copied();
+            candidates.find(|&at| tests[at].begins_at(str(m.class), str(m.name), str(m.descriptor)))
+        })
+        .collect()
 }
 
 fn noted(profile: &Profile) -> Vec<TestMethod> {

@@ -53,7 +53,7 @@ fn numbers_are_the_same_each_time_and_a_changed_line_is_named() {
 fn renaming_and_reordering_passes_and_limits_are_kept() {
     on_every_jdk(|jdk| {
         let project = Project::new(jdk);
-        assert_eq!(project.test(&["--update", "--once"]).status, Some(0));
+        assert_eq!(project.test_without_maven(&["--update", "--once"]).status, Some(0));
         let source = project.read("src/main/java/com/acme/Sorting.java");
         let from = source.find("    private static void insert").expect("insert");
         let to = source.find("    private static boolean isLess").expect("isLess");
@@ -61,7 +61,7 @@ fn renaming_and_reordering_passes_and_limits_are_kept() {
         let reordered = [&source[..from], &source[to..end], "\n", &source[from..to], "}\n"].concat();
         let renamed = reordered.replace("insert(", "settle(").replace("isLess(", "comesBefore(");
         project.write("src/main/java/com/acme/Sorting.java", &renamed);
-        let passed = project.test(&["--max", "0%"]);
+        let passed = project.test_without_maven(&["--max", "0%"]);
         assert_eq!(passed.status, Some(0), "{}", passed.said);
         assert!(passed.out.contains("PASSED: bytecodes of 30 tests as in the baseline"), "{}", passed.said);
 
@@ -72,9 +72,9 @@ fn renaming_and_reordering_passes_and_limits_are_kept() {
             false => format!("{line}\n"),
         });
         project.write("quipu-tests.txt", &tolerant.collect::<String>());
-        let passed = project.test(&["--once"]);
+        let passed = project.test_without_maven(&["--once"]);
         assert_eq!(passed.status, Some(0), "a limit of its own: {}", passed.said);
-        assert_eq!(project.test(&["--update", "--once"]).status, Some(0));
+        assert_eq!(project.test_without_maven(&["--update", "--once"]).status, Some(0));
         assert_eq!(project.read("quipu-tests.txt").matches(" max=50%\n").count(), 4, "limits stay");
     });
 }
@@ -84,7 +84,7 @@ fn a_test_that_depends_on_the_clock_is_named_and_left_out() {
     on_every_jdk(|jdk| {
         let project = Project::new(jdk);
         project.write("src/test/java/com/acme/ClockTest.java", include_str!("ClockTest.java"));
-        let made = project.test(&["--update"]);
+        let made = project.test_without_maven(&["--update"]);
         assert_eq!(made.status, Some(0), "{}", made.said);
         let name = "com.acme.ClockTest.dependsOnTheClock()";
         let baseline = project.read("quipu-tests.txt");
@@ -93,8 +93,35 @@ fn a_test_that_depends_on_the_clock_is_named_and_left_out() {
         let said = made.said.lines().find(|line| line.contains(name)).unwrap_or_default();
         assert!(said.contains("com.acme.ClockTest.dependsOnTheClock"), "{}", made.said);
         assert!(said.contains(" in one run, ") && said.contains(" in the other"), "{}", made.said);
-        let passed = project.test(&[]);
+        let passed = project.test_without_maven(&[]);
         assert_eq!(passed.status, Some(0), "{}", passed.said);
+    });
+}
+
+#[test]
+fn tests_in_parallel_are_counted_apart_and_told() {
+    on_every_jdk(|jdk| {
+        let project = Project::new(jdk);
+        assert_eq!(project.test_without_maven(&["--update", "--once"]).status, Some(0));
+        let sequential = project.read("quipu-tests.txt");
+        let settings = [
+            "junit.jupiter.execution.parallel.enabled=true",
+            "junit.jupiter.execution.parallel.mode.default=concurrent",
+            "junit.jupiter.execution.parallel.config.strategy=fixed",
+            "junit.jupiter.execution.parallel.config.fixed.parallelism=4",
+        ];
+        let options = ["--update", "--once", "--baseline", "parallel.txt"];
+        let parallel = project.test_in_console(&options, &settings);
+        assert_eq!(parallel.status, Some(0), "{}", parallel.said);
+        assert!(parallel.said.contains("tests ran on several threads"), "{}", parallel.said);
+        // These use nothing that others use for the first time.
+        let parallel = project.read("parallel.txt");
+        for test in ["MoneyTest.adds()", "SortingTest.sortsOne()", "SortingTest.findsWhatIsThere()"] {
+            let line = |text: &str| text.lines().find(|line| line.contains(test)).map(str::to_owned);
+            assert!(line(&sequential).is_some(), "{sequential}");
+            assert_eq!(line(&sequential), line(&parallel));
+        }
+        assert_eq!(sequential.lines().count(), parallel.lines().count());
     });
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use quipu_e2e::{Jdk, scratch, tools};
+use quipu_e2e::{Jdk, library, scratch, tools};
 
 /// The project.
 pub struct Project {
@@ -60,6 +60,35 @@ impl Project {
         arguments.extend(options);
         arguments.extend(["--", "mvn", "-q", "-B", "test"]);
         arguments.extend(maven);
+        self.quipu(&arguments)
+    }
+
+    /// `quipu test … -- java …` with JUnit's console launcher, as Gradle's workers and IDEs start JUnit: in a JVM that
+    /// has it on its class path. Compiles what is there first.
+    pub fn test_without_maven(&self, options: &[&str]) -> Outcome {
+        self.test_in_console(options, &[])
+    }
+
+    /// The same, with settings of JUnit.
+    pub fn test_in_console(&self, options: &[&str], settings: &[&str]) -> Outcome {
+        let console = library("org.junit.platform:junit-platform-console-standalone:1.13.4");
+        let console = console.to_str().expect("a path in UTF-8");
+        let classes = self.folder.join("classes");
+        let _ = fs::remove_dir_all(&classes);
+        let mut javac = Command::new(self.jdk.home.join("bin/javac"));
+        javac.args(["-g", "-parameters", "-cp", console, "-d"]).arg(&classes).current_dir(&self.folder);
+        for folder in ["src/main/java/com/acme", "src/test/java/com/acme"] {
+            let files = fs::read_dir(self.folder.join(folder)).expect("sources").flatten().map(|e| e.path());
+            javac.args(files.filter(|file| file.extension().is_some_and(|extension| extension == "java")));
+        }
+        let output = javac.output().expect("javac runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let java = self.jdk.home.join("bin/java");
+        let mut arguments = vec!["test"];
+        arguments.extend(options);
+        arguments.extend(["--", java.to_str().expect("a path in UTF-8"), "-jar", console, "execute"]);
+        arguments.extend(["--scan-class-path", "-cp", "classes", "--details=none", "--disable-banner"]);
+        settings.iter().for_each(|setting| arguments.extend(["--config", setting]));
         self.quipu(&arguments)
     }
 
