@@ -10,7 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// In the order in which they must be defined: each needs only those before it.
-const CLASSES: [&str; 5] = ["Layout", "Natives", "Cursor", "Direct", "Probe"];
+const CLASSES: [&str; 6] = ["Layout", "Natives", "ReifiedStack", "Cursor", "Direct", "Probe"];
+
+/// The same for what is defined only if contexts are sampled every so many bytecodes.
+const SAMPLING_CLASSES: [&str; 1] = ["Sampler"];
 
 /// The same for what is defined only if the user has an agent of his own: the API first.
 const AGENT_API: [&str; 3] = ["MethodId", "Context", "ExactProfiler"];
@@ -76,6 +79,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let api = AGENT_API.map(|name| format!("quipu/{name}"));
     fs::write(out.join("runtime_classes.rs"), list(&classes, &runtime(&CLASSES)))?;
     fs::write(out.join("test_classes.rs"), list(&classes, &runtime(&TEST_CLASSES)))?;
+    fs::write(out.join("sampling_classes.rs"), list(&classes, &runtime(&SAMPLING_CLASSES)))?;
     fs::write(
         out.join("agent_classes.rs"),
         list(&classes, &[api.to_vec(), runtime(&AGENT_CLASSES)].concat()),

@@ -90,6 +90,7 @@ fn plan(analysis: BlockAnalysis) -> Plan {
         allocations: false,
         selection: Selection::default(),
         activation: false,
+        sampling: false,
         weights: None,
     }
 }

@@ -28,6 +28,7 @@ mod natives;
 mod options;
 mod pins;
 mod registry;
+mod sampling;
 mod session;
 mod start;
 mod thread_field;

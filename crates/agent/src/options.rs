@@ -34,6 +34,8 @@ pub struct Options {
     pub deterministic: bool,
     /// The user's own agent.
     pub agent: Option<JavaAgent>,
+    /// Sample contexts every so many bytecodes, instead of counting.
+    pub sampling: Option<Sampling>,
     /// What instructions count, and the file that says so.
     pub weights: Option<(String, Arc<Weights>)>,
     /// The jar with what test frameworks find; counting begins when something in it asks for it.
@@ -51,6 +53,28 @@ pub struct JavaAgent {
     pub jar: String,
     /// Its class, with dots.
     pub class: String,
+}
+
+/// When contexts are sampled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sampling {
+    /// Bytecodes from one sample to the next, at least.
+    pub every: u64,
+    /// How many more there are is random, and below this.
+    pub jitter: u64,
+    /// Where each thread's random numbers begin.
+    pub seed: u64,
+}
+
+impl Sampling {
+    /// Most bytecodes from one sample to the next.
+    pub const MOST: u64 = 1 << 40;
+}
+
+impl Default for Sampling {
+    fn default() -> Sampling {
+        Sampling { every: 10_000, jitter: 100, seed: 1 }
+    }
 }
 
 /// Which threads use one tree after the other.
@@ -90,6 +114,7 @@ impl Options {
             merge: MergeThreads::Name,
             deterministic: false,
             agent: None,
+            sampling: None,
             weights: None,
             tests: None,
             stop: false,
@@ -116,8 +141,13 @@ impl Options {
             allocations: self.allocations,
             selection: self.selection.clone(),
             activation: false,
+            sampling: self.sampling.is_some(),
             weights: self.weights.as_ref().map(|(_, weights)| Arc::clone(weights)),
         }
+    }
+
+    fn sampling(&mut self) -> &mut Sampling {
+        self.sampling.get_or_insert_default()
     }
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), BadOption> {
@@ -140,6 +170,9 @@ impl Options {
                 let (jar, class) = value.rsplit_once('=').ok_or_else(|| bad(key, value, "JAR=CLASS"))?;
                 self.agent = Some(JavaAgent { jar: jar.to_owned(), class: class.to_owned() });
             }
+            "bytecodes" => self.sampling().every = positive(key, value)?,
+            "jitter" => self.sampling().jitter = number(key, value)?.min(Sampling::MOST),
+            "seed" => self.sampling().seed = number(key, value)?,
             "weights" => {
                 let text = std::fs::read_to_string(value)
                     .map_err(|e| BadOption(format!("cannot read the weights in {value}: {e}")))?;
@@ -173,6 +206,14 @@ fn analysis(value: &str) -> Result<BlockAnalysis, BadOption> {
 
 fn number(key: &str, value: &str) -> Result<u64, BadOption> {
     value.parse().map_err(|_| bad(key, value, "a number"))
+}
+
+/// A number of bytecodes.
+fn positive(key: &str, value: &str) -> Result<u64, BadOption> {
+    match number(key, value)? {
+        0 => Err(bad(key, value, "a number above 0")),
+        some => Ok(some.min(Sampling::MOST)),
+    }
 }
 
 fn bad(key: &str, value: &str, wanted: &str) -> BadOption {
@@ -212,6 +253,15 @@ mod tests {
         assert_eq!(o.directory.as_deref(), Some("/a,b".as_ref()));
         assert_eq!((o.limit, o.max_depth, o.merge), (77, 9, MergeThreads::All));
         assert_eq!(o.analysis, BlockAnalysis::Precise);
+    }
+
+    #[test]
+    fn sampling_has_defaults() {
+        assert_eq!(Options::parse("exact").unwrap().sampling, None);
+        let o = Options::parse("bytecodes=500,seed=7").unwrap();
+        assert_eq!(o.sampling, Some(Sampling { every: 500, seed: 7, ..Sampling::default() }));
+        assert!(o.plan().sampling);
+        assert!(Options::parse("bytecodes=0").is_err());
     }
 
     #[test]

@@ -132,7 +132,7 @@ impl Registry {
             Record::Method {
                 id: shape.id,
                 class: id,
-                flags: 0,
+                flags: if shape.sampled { flag::SAMPLED } else { 0 },
                 per_call: shape.per_call,
                 name: method.name(),
                 descriptor: method.descriptor(),
@@ -205,7 +205,8 @@ fn hash_shapes(shapes: &[Shape]) -> u64 {
     use std::hash::{Hash, Hasher};
     let mut hasher = std::collections::hash_map::DefaultHasher::new();
     for shape in shapes {
-        (shape.id, shape.index, shape.slots, shape.blocks.len(), shape.per_call).hash(&mut hasher);
+        (shape.id, shape.index, shape.slots, shape.blocks.len(), shape.per_call, shape.sampled)
+            .hash(&mut hasher);
     }
     hasher.finish()
 }

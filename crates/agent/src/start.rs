@@ -13,6 +13,7 @@ use crate::agents;
 use crate::natives;
 use crate::options::Options;
 use crate::pins;
+use crate::sampling;
 use crate::session::Session;
 
 /// The runtime's classes, in the order in which they can be defined.
@@ -35,6 +36,7 @@ static RUNTIME: OnceLock<Runtime> = OnceLock::new();
 /// The thread has ended: its tree can go to the next one.
 pub fn end_thread(env: &Env<'_>, thread: Thread<'_>) {
     let Some(runtime) = RUNTIME.get() else { return };
+    sampling::end_thread(env, thread);
     // SAFETY: the method takes one thread and returns nothing.
     let ended =
         unsafe { env.call_static_void(runtime.probe.get(), runtime.end, &[sys::jvalue { l: thread.raw() }]) };
@@ -45,6 +47,7 @@ pub fn end_thread(env: &Env<'_>, thread: Thread<'_>) {
 /// The VM runs Java code on this thread while it rewrites classes, some of it rewritten already. That is not counted.
 fn aside(env: &Env<'_>, begin: bool) -> Result<(), Error> {
     let Some(runtime) = RUNTIME.get() else { return Ok(()) };
+    sampling::aside(env, begin)?;
     // SAFETY: the method takes one boolean and returns nothing.
     unsafe { env.call_static_void(runtime.probe.get(), runtime.aside, &[sys::jvalue { z: begin }]) }
 }
@@ -72,6 +75,9 @@ pub fn start(session: &'static Session, env: &mut Env<'_>, options: &Options) ->
             Ok(()) => plan.activation = true,
             Err(error) => eprintln!("quipu: profiling without the agent {}: {error}", agent.class),
         }
+    }
+    if let Some(wanted) = &options.sampling {
+        sampling::install(session, env, wanted)?;
     }
     if let Some((file, _)) = &options.weights {
         session.note("option.weights", file);

@@ -60,6 +60,12 @@ pub mod header {
     pub const CLASSES_LEFT: u64 = 104;
     /// A slot: where a thread is that has not called anything yet. Never filled.
     pub const NEW_THREAD: u64 = 256;
+    /// `u64`: bytecodes from one sample to the next; may change at any time.
+    pub const EVERY: u64 = 112;
+    /// `u64`: what is added to that is random, and below this.
+    pub const JITTER: u64 = 120;
+    /// `u64`: where each thread's random numbers begin.
+    pub const SEED: u64 = 128;
 }
 
 /// Values of [`header::STATE`].
@@ -109,7 +115,8 @@ pub mod node {
     pub const PARENT: u64 = 4;
     /// `u64`: calls that were counted in slots which hold another child now.
     pub const CALLS: u64 = 8;
-    /// `u64`: the same for bytecodes; beyond what follows from the calls (see `docs/exact.md`).
+    /// `u64`: the same for bytecodes; beyond what follows from the calls (see `docs/exact.md`). The number of samples if
+    /// the method is sampled.
     pub const BYTECODES: u64 = 16;
     /// `u16`: size of the node in units of 8 bytes.
     pub const STRIDE: u64 = 24;

@@ -27,6 +27,8 @@ pub mod flag {
     pub const OPAQUE: u32 = 1;
     /// The method runs per_call through: its bytecodes are calls times `per_call` plus the node's.
     pub const STRAIGHT: u32 = 2;
+    /// The method's nodes have a number of samples in place of bytecodes.
+    pub const SAMPLED: u32 = 4;
 }
 
 /// Size of a record's tag and length.

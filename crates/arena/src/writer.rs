@@ -214,6 +214,12 @@ impl ArenaWriter {
         self.long(field).fetch_add(n, Ordering::Relaxed);
     }
 
+    /// Sets one of the header's numbers.
+    pub fn set(&self, field: u64, value: u64) {
+        debug_assert!(field + 8 <= layout::HEADER_SIZE);
+        self.long(field).store(value, Ordering::Relaxed);
+    }
+
     /// Says that the target ended in an orderly way.
     pub fn end(&self) {
         self.long(header::ENDED).store(now(), Ordering::Relaxed);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::exit::Failure;
-use crate::kinds::Kinds;
+use crate::kinds::{Kinds, SamplingOptions};
 
 const LIBRARY: &str = "libquipu_agent.so";
 
@@ -27,7 +27,13 @@ pub fn run_options(kinds: &Kinds, directory: &std::path::Path) -> String {
 
 /// The agent's options for what was asked; the arena goes to the target's user's own directory.
 pub fn attach_options(kinds: &Kinds) -> String {
-    let mut options = vec!["exact".to_owned()];
+    let mut options = match kinds.sampling.bytecodes {
+        Some(every) => {
+            let SamplingOptions { jitter, seed, .. } = kinds.sampling;
+            vec![format!("bytecodes={every},jitter={jitter},seed={seed}")]
+        }
+        None => vec!["exact".to_owned()],
+    };
     let mut add = |key: &str, value: &str| options.push(format!("{key}={}", escape(value)));
     let exact = &kinds.exact_options;
     add("bba", &exact.bba.replace(',', "+"));

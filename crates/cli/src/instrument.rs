@@ -8,13 +8,13 @@ use anyhow::Context;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use quipu_classfile::BlockAnalysis;
-use quipu_offline::{InputFile, Instrumenter, Outcome, Progress, RuntimeOptions};
+use quipu_offline::{InputFile, Instrumenter, Outcome, Progress, RuntimeOptions, Sampling};
 use quipu_rewrite::{Plan, Selection, parse_classes};
 
 use crate::exit::{DONE, Failure};
 use crate::files;
 use crate::jdk;
-use crate::kinds::{MergeThreads, size};
+use crate::kinds::{MergeThreads, SamplingOptions, size};
 
 /// Rewrite a jar, a directory or a class, to be profiled without an agent.
 ///
@@ -31,13 +31,15 @@ Examples:
   quipu merge quipu-4711.arena -o app.quipu
 
   quipu instrument classes -o classes-counted --include com.acme --bba precise
+  quipu instrument app.jar -o app-sampled.jar --bytecodes 10000
   quipu instrument boot.jar -o boot-counted.jar --runtime lib/quipu-runtime.jar
 
 When the program runs, system properties say what to do (-Dquipu.output=FILE):
   quipu.output   where the profile goes; %p stands for the process id
   quipu.limit    the size it may grow to [default: 1g]
   quipu.threads  the threads to count, one name or pattern on each line
-  quipu.max-depth, quipu.merge-threads   as the options of the same names")]
+  quipu.max-depth, quipu.merge-threads   as the options of the same names
+  quipu.bytecodes, quipu.jitter, quipu.seed   the same, for what was instrumented with --bytecodes")]
 pub struct Instrument {
     /// A jar (or war), a .class file, or a directory of them
     input: PathBuf,
@@ -87,6 +89,9 @@ pub struct Instrument {
     #[arg(long, value_name = "SIZE", value_parser = size)]
     arena_limit: Option<u64>,
 
+    #[command(flatten)]
+    sampling: SamplingOptions,
+
     /// The JDK whose native and intrinsic methods are shown as leaves, or `none` [default: that of JAVA_HOME or PATH]
     #[arg(long, value_name = "HOME")]
     jdk: Option<PathBuf>,
@@ -134,6 +139,11 @@ impl Instrument {
             merge_threads: Some(self.merge_threads.as_str().to_owned()),
             limit: self.arena_limit,
             threads: self.threads.clone(),
+            sampling: self.sampling.bytecodes.map(|every| Sampling {
+                every,
+                jitter: self.sampling.jitter,
+                seed: self.sampling.seed,
+            }),
         };
         files::replace(&runtime, &quipu_offline::runtime::jar(&options).map_err(Failure::usage)?)?;
         self.tell(&outcome, &runtime);
@@ -162,6 +172,7 @@ impl Instrument {
             allocations: false,
             selection,
             activation: false,
+            sampling: self.sampling.bytecodes.is_some(),
             weights: None,
         })
     }

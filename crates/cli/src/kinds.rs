@@ -6,14 +6,17 @@ use clap::{Args, ValueEnum};
 use quipu_rewrite::Weights;
 
 /// What to measure.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct Kinds {
     /// Count every call and every executed bytecode, per calling context (default)
-    #[arg(long, help_heading = "What to measure")]
+    #[arg(long, help_heading = "What to measure", conflicts_with = "bytecodes")]
     pub exact: bool,
 
     #[command(flatten)]
     pub exact_options: ExactOptions,
+
+    #[command(flatten)]
+    pub sampling: SamplingOptions,
 
     /// A profiling agent of your own: a jar and the class in it that implements quipu.ExactProfiler; see docs/agents.md
     #[arg(long, value_name = "JAR=CLASS", value_parser = java_agent, help_heading = "What to measure")]
@@ -40,12 +43,12 @@ impl Kinds {
             weights: None,
             deterministic: true,
         };
-        Kinds { exact: true, exact_options, agent: None, arena_limit }
+        Kinds { exact: true, exact_options, sampling: SamplingOptions::default(), agent: None, arena_limit }
     }
 }
 
 /// Options of `--exact`.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Exact profiles")]
 pub struct ExactOptions {
     /// Where blocks of bytecodes end: `default`, `precise` (exact under exceptions too), or a list of
@@ -92,6 +95,34 @@ pub struct ExactOptions {
     /// Pin what makes two runs of the JDK differ (hash seeds, Map.of order, JIT shortcuts), and say what was pinned
     #[arg(long)]
     pub deterministic: bool,
+}
+
+/// Options of `--bytecodes`.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Samples every N bytecodes")]
+pub struct SamplingOptions {
+    /// Sample the calling context each time a thread has executed N bytecodes: the same samples every run, much
+    /// cheaper than counting everything
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10000", value_parser = bytecodes,
+          conflicts_with_all = ["sites", "blocks"])]
+    pub bytecodes: Option<u64>,
+
+    /// Add a pseudo-random number below R to each N, so that loops do not fall in step with the samples
+    #[arg(long, value_name = "R", default_value_t = 100, requires = "bytecodes")]
+    pub jitter: u64,
+
+    /// Where the pseudo-random numbers of each thread begin
+    #[arg(long, value_name = "S", default_value_t = 1, requires = "bytecodes")]
+    pub seed: u64,
+}
+
+impl Kinds {
+    /// The exact profile that tells how accurate these samples are.
+    pub fn exactly(&self) -> Kinds {
+        let mut exact = self.clone();
+        exact.sampling.bytecodes = None;
+        exact
+    }
 }
 
 /// Which ended threads share a tree with later ones.
@@ -143,6 +174,11 @@ fn weights(text: &str) -> Result<PathBuf, String> {
 /// The target may be in another directory.
 fn readable(path: &str) -> Result<PathBuf, String> {
     Path::new(path).canonicalize().map_err(|e| format!("{path}: {e}"))
+}
+
+fn bytecodes(text: &str) -> Result<u64, String> {
+    let number = text.replace('_', "").parse().ok().filter(|n| *n > 0);
+    number.ok_or_else(|| "must be a number of bytecodes, such as 10000".to_owned())
 }
 
 /// `500M`, `8G`, `1048576`.

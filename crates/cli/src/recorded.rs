@@ -1,11 +1,18 @@
 //! The options that decide what is counted, as a profile records them. Counts made with different ones do not compare.
 
-use crate::kinds::Kinds;
+use crate::kinds::{Kinds, SamplingOptions};
 
 /// Name and value of each option; those that are off are left out.
 pub fn options(kinds: &Kinds) -> Vec<(String, String)> {
     let exact = &kinds.exact_options;
-    let mut options = vec![("exact", String::new()), ("bba", exact.bba.clone())];
+    let mut options = match kinds.sampling.bytecodes {
+        Some(every) => {
+            let SamplingOptions { jitter, seed, .. } = kinds.sampling;
+            vec![("bytecodes", every.to_string()), ("jitter", jitter.to_string()), ("seed", seed.to_string())]
+        }
+        None => vec![("exact", String::new())],
+    };
+    options.push(("bba", exact.bba.clone()));
     options.extend(exact.max_depth.map(|depth| ("max-depth", depth.to_string())));
     options.push(("merge-threads", exact.merge_threads.as_str().to_owned()));
     options.extend(exact.threads.iter().map(|name| ("threads", name.clone())));

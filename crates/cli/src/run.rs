@@ -2,9 +2,10 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 
 use clap::Args;
-use quipu_profile::Profile;
+use quipu_profile::{Matching, On, Profile};
 
 use crate::agent;
 use crate::collect;
@@ -26,6 +27,8 @@ Examples:
   quipu run -- java -jar app.jar
   quipu run --exact --bba precise -o app.quipu -- java -cp classes com.acme.Main input.txt
   quipu run --include com.acme --deterministic -- java -jar app.jar
+  quipu run --bytecodes -- java -jar app.jar                         a context sample every 10,000 bytecodes
+  quipu run --bytecodes 1000 --jitter 50 --verify -- java -jar app.jar
   quipu report app.quipu --by method")]
 pub struct Run {
     #[command(flatten)]
@@ -35,6 +38,10 @@ pub struct Run {
     #[arg(short, long, value_name = "FILE", default_value = "profile.quipu")]
     output: PathBuf,
 
+    /// Run the command a second time, count exactly, and say how much of the samples is right
+    #[arg(long, requires = "bytecodes")]
+    verify: bool,
+
     /// The command that starts the JVM
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -43,11 +50,31 @@ pub struct Run {
 impl Run {
     /// Runs the command; the result is its exit status.
     pub fn run(self) -> anyhow::Result<u8> {
+        let (profile, status) = self.profile(&self.kinds)?;
+        save(&profile, &self.output)?;
+        if self.kinds.exact_options.deterministic {
+            let pinned: Vec<&str> = profile.meta.pins.keys().map(String::as_str).collect();
+            eprintln!("quipu: pinned: {}", pinned.join(", "));
+            for note in variation::unpinned(&profile) {
+                eprintln!("quipu: not pinned: {note}");
+            }
+        }
+        if self.verify {
+            eprintln!("quipu: running it again, counting exactly");
+            let (exact, _) = self.profile(&self.kinds.exactly())?;
+            let overlap =
+                quipu_report::overlap_text(&profile, &exact, On::Context, None, Matching::default());
+            eprint!("quipu: overlap with the exact profile: {}", overlap.map_err(Failure::usage)?);
+        }
+        Ok(launch::exit_status(status))
+    }
+
+    /// Runs the command once.
+    fn profile(&self, kinds: &Kinds) -> anyhow::Result<(Profile, ExitStatus)> {
         let directory = RunDirectory::new()?;
-        let mut flags = launch::agent_flags(&agent::run_options(&self.kinds, &directory.0))?;
-        let deterministic = self.kinds.exact_options.deterministic;
+        let mut flags = launch::agent_flags(&agent::run_options(kinds, &directory.0))?;
         let pins = match self.command.first() {
-            Some(program) if deterministic => deterministic::flags(program),
+            Some(program) if kinds.exact_options.deterministic => deterministic::flags(program),
             _ => Vec::new(),
         };
         flags.extend(pins.iter().map(|(flag, _)| (*flag).into()));
@@ -60,32 +87,23 @@ impl Run {
             ))
         })?;
         profile.meta.target.command = self.command.iter().map(|c| c.to_string_lossy().into_owned()).collect();
-        profile.meta.options.extend(recorded::options(&self.kinds));
+        profile.meta.options.extend(recorded::options(kinds));
         for (flag, what) in pins.iter().filter(|(_, what)| !what.is_empty()) {
             profile.meta.pins.insert((*what).to_owned(), (*flag).to_owned());
         }
-        save(&profile, &self.output)?;
-        if deterministic {
-            let pinned: Vec<&str> = profile.meta.pins.keys().map(String::as_str).collect();
-            eprintln!("quipu: pinned: {}", pinned.join(", "));
-            for note in variation::unpinned(&profile) {
-                eprintln!("quipu: not pinned: {note}");
-            }
-        }
-        Ok(launch::exit_status(status))
+        Ok((profile, status))
     }
 }
 
 /// Writes a profile and says so.
 pub fn save(profile: &Profile, path: &Path) -> anyhow::Result<()> {
     progress::during(format!("writing {}", path.display()), || profile.save(path))?;
-    let total = |name| profile.metric(name).map_or(0, |metric| metric.total());
+    let totals: String =
+        profile.metrics().iter().map(|metric| format!(", {} {}", metric.total(), metric.name())).collect();
     eprintln!(
-        "quipu: wrote {}: {} contexts, {} calls, {} bytecodes. Look at it with: quipu report {}",
+        "quipu: wrote {}: {} contexts{totals}. Look at it with: quipu report {}",
         path.display(),
         profile.tree().len() - profile.threads().len(),
-        total("calls"),
-        total("bytecodes"),
         path.display()
     );
     for (cause, n) in &profile.meta.lost {

@@ -11,13 +11,14 @@ use quipu_arena::reader::{Contents, Node, NotAnArena};
 use quipu_arena::record::{Record, flag};
 use quipu_classfile::mutf8;
 use quipu_profile::{
-    Block, Builder, Line, MethodFlags, MethodId, MethodSpec, MetricSpec, NodeId, Profile, ThreadKind,
-    ThreadSpec, UNKNOWN_SITE,
+    Block, Builder, Line, MethodFlags, MethodId, MethodSpec, MetricId, MetricSpec, NodeId, Profile,
+    ThreadKind, ThreadSpec, UNKNOWN_SITE, Unit,
 };
 
 /// What the arena says of a method, beside its name.
 struct Method {
     id: MethodId,
+    sampled: bool,
     per_call: u64,
     sites: Vec<u16>,
     blocks: Vec<CountedBlock>,
@@ -46,6 +47,9 @@ mod root {
 
 /// Suffix of the tree that has what a thread did to load and link classes.
 pub const LOADING_SUFFIX: &str = " [class loading]";
+
+/// Samples taken every so many bytecodes.
+pub const SAMPLES_METRIC: &str = "samples.bytecodes";
 
 /// Reads the profile out of an arena's bytes.
 pub fn profile(bytes: &[u8]) -> Result<Profile, NotAnArena> {
@@ -134,6 +138,7 @@ fn read_methods(contents: &Contents<'_>, builder: &mut Builder) -> HashMap<u32, 
                     id,
                     Method {
                         id: builder.method(spec),
+                        sampled: flags & flag::SAMPLED != 0,
                         per_call: per_call.into(),
                         sites: words(sites).collect(),
                         blocks: counted_blocks(blocks),
@@ -203,6 +208,13 @@ fn describe(contents: &Contents<'_>, builder: &mut Builder) {
     builder.run.cost.push(format!("the arena took {} KB", header.used / 1024));
 }
 
+/// The metrics of a profile.
+struct Metrics {
+    /// Calls and bytecodes.
+    counts: Option<(MetricId, MetricId)>,
+    samples: Option<MetricId>,
+}
+
 /// Puts the arena's nodes into the builder.
 struct Feeder<'a> {
     contents: &'a Contents<'a>,
@@ -235,8 +247,8 @@ impl<'a> Feeder<'a> {
 
     /// Feeds all nodes; returns how many had a method nobody knows, or derived contexts without number.
     fn feed(mut self, size: usize) -> u64 {
-        let calls = self.builder.metric(MetricSpec::calls());
-        let bytecodes = self.builder.metric(MetricSpec::bytecodes());
+        let live = live(&self.contents.nodes);
+        let Metrics { counts, samples } = self.metrics(&live);
         let counted = self.methods.values().any(|method| !method.blocks.is_empty());
         let allocations = counted.then(|| self.builder.metric(MetricSpec::allocations()));
         let mut unnamed = 0;
@@ -244,7 +256,6 @@ impl<'a> Feeder<'a> {
         let mut derivable = size;
         // The profile's node for each of the arena's; none for what is hidden.
         let mut fed: Vec<Option<NodeId>> = Vec::with_capacity(self.contents.nodes.len());
-        let live = live(&self.contents.nodes);
         for (node, live) in self.contents.nodes.iter().zip(live) {
             if !live {
                 fed.push(None);
@@ -265,6 +276,11 @@ impl<'a> Feeder<'a> {
             };
             let site = self.site(node, parent);
             let here = self.builder.push(parent_node, method.id, site);
+            fed.push(Some(here));
+            if let (true, Some(samples)) = (method.sampled, samples) {
+                self.builder.add(here, samples, node.bytecodes);
+            }
+            let (false, Some((calls, bytecodes))) = (method.sampled, counts) else { continue };
             self.builder.add(here, calls, node.calls);
             // Some of what it executes follows from its calls.
             let executed = method.per_call.wrapping_mul(node.calls).wrapping_add(node.bytecodes);
@@ -286,9 +302,26 @@ impl<'a> Feeder<'a> {
                     self.builder.block(method.id, Block { bci, instructions, count });
                 }
             }
-            fed.push(Some(here));
         }
         unnamed
+    }
+
+    /// The metrics that the nodes which have counted something have; without any, those that the methods would have.
+    fn metrics(&mut self, live: &[bool]) -> Metrics {
+        let counted = self.contents.nodes.iter().zip(live).filter(|(_, live)| **live);
+        let mut sampled: Vec<bool> =
+            counted.filter_map(|(node, _)| self.methods.get(&node.method)).map(|m| m.sampled).collect();
+        if sampled.is_empty() {
+            sampled = vec![self.methods.values().any(|method| method.sampled)];
+        }
+        let counts = sampled.contains(&false).then(|| {
+            let calls = self.builder.metric(MetricSpec::calls());
+            (calls, self.builder.metric(MetricSpec::bytecodes()))
+        });
+        let samples = sampled
+            .contains(&true)
+            .then(|| self.builder.metric(MetricSpec::sampled(SAMPLES_METRIC, Unit::Count, 1)));
+        Metrics { counts, samples }
     }
 
     /// The profile's root for a tree's root; none for the root of what is hidden.

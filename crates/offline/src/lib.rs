@@ -35,7 +35,7 @@ use quipu_rewrite::{FindClass, Plan};
 pub use error::Error;
 pub use find::classes_named;
 pub use jimage::RuntimeImage;
-pub use runtime::RuntimeOptions;
+pub use runtime::{RuntimeOptions, Sampling};
 pub use tree::InputFile;
 
 /// Package of the runtime, which plans must name.

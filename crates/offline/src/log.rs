@@ -47,7 +47,7 @@ impl MethodLog {
             Record::Method {
                 id: shape.id,
                 class: id,
-                flags: 0,
+                flags: if shape.sampled { flag::SAMPLED } else { 0 },
                 per_call: shape.per_call,
                 name: method.name(),
                 descriptor: method.descriptor(),

@@ -19,6 +19,19 @@ pub struct RuntimeOptions {
     pub limit: Option<u64>,
     /// Names of the threads to count, with stars; all if there are none.
     pub threads: Vec<String>,
+    /// When contexts are sampled; must be so in the plan too.
+    pub sampling: Option<Sampling>,
+}
+
+/// When contexts are sampled.
+#[derive(Debug, Clone, Copy)]
+pub struct Sampling {
+    /// Bytecodes from one sample to the next, at least.
+    pub every: u64,
+    /// How many more there are is random, and below this.
+    pub jitter: u64,
+    /// Where each thread's random numbers begin.
+    pub seed: u64,
 }
 
 /// A value as it must stand in a properties file, which is Latin-1 and trims.
@@ -40,6 +53,9 @@ pub fn jar(options: &RuntimeOptions) -> Result<Vec<u8>, Error> {
     }
     if !options.threads.is_empty() {
         properties += &format!("threads={}\n", escape(&options.threads.join("\n")));
+    }
+    if let Some(Sampling { every, jitter, seed }) = options.sampling {
+        properties += &format!("bytecodes={every}\njitter={jitter}\nseed={seed}\n");
     }
     let mut archive = Archive::empty();
     let files = CLASSES.iter().map(|(name, bytes)| (*name, *bytes));

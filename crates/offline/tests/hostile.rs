@@ -21,6 +21,7 @@ fn plan() -> Plan {
         allocations: false,
         selection: Selection::default(),
         activation: false,
+        sampling: false,
         weights: None,
     }
 }

@@ -6,7 +6,7 @@ mod support;
 use std::fs;
 use std::path::Path;
 
-use quipu_e2e::{Jdk, Program, classes, differences, on_every_jdk};
+use quipu_e2e::{Jdk, Program, classes, differences, on_every_jdk, sample_differences};
 use quipu_profile::Profile;
 
 /// Programs whose counts are the same every time, and their arguments.
@@ -77,6 +77,29 @@ fn precise_counts_are_the_same() {
 #[test]
 fn sites_and_blocks_are_the_same() {
     on_every_jdk(|jdk| assert_same(jdk, &["--sites", "--blocks"]));
+}
+
+#[test]
+fn samples_are_the_same() {
+    const OPTIONS: [&str; 4] = ["--bytecodes", "50", "--jitter", "20"];
+    on_every_jdk(|jdk| {
+        let classes = classes(jdk);
+        let sampled = support::instrument(jdk, &classes, &OPTIONS);
+        for (main, arguments) in [("Json", &[][..]), ("Hot", &["20"]), ("Exceptions", &["1000", "1"])] {
+            let mut online = Program::new(main).arguments(arguments.iter().copied()).quipu(OPTIONS);
+            for class in top_level(&classes) {
+                online = online.quipu(["--include", &class]);
+            }
+            let online = online.run(jdk);
+            let offline = sampled.run(jdk, &[], main, arguments);
+            offline.assert_quiet();
+            let (expected, found) =
+                (application(online.assert_whole().profile()), application(&offline.profile()));
+            let differing = sample_differences(&expected, &found);
+            assert!(differing.is_empty(), "{main} on JDK {}:\n{}", jdk.feature, differing.join("\n"));
+            assert!(found.metric("samples.bytecodes").expect("samples").total() > 0, "{main}");
+        }
+    });
 }
 
 /// What is known of the JDK decides which leaves there are, and nothing else.

@@ -3,7 +3,8 @@
 use crate::names::Names;
 use crate::transform::Import;
 use crate::{
-    Aggregation, Builder, Metric, MetricKind, MetricSpec, Profile, ThreadKind, ThreadSpec, UNKNOWN_SITE,
+    Aggregation, Builder, Metric, MetricId, MetricKind, MetricSpec, Profile, ThreadKind, ThreadSpec,
+    UNKNOWN_SITE,
 };
 use thiserror::Error;
 
@@ -40,10 +41,11 @@ pub struct Aligned {
 }
 
 impl Aligned {
-    /// Lines two profiles up for one metric.
+    /// Lines two profiles up for one metric. A profile that has only samples of it ([`Profile::measure_of`]) is lined
+    /// up with those.
     pub fn new(a: &Profile, b: &Profile, metric: &str, matching: Matching) -> Result<Aligned, NoSuchMetric> {
         let find = |which, profile: &Profile| {
-            profile.metric_id(metric).ok_or_else(|| NoSuchMetric {
+            profile.measure_of(metric).ok_or_else(|| NoSuchMetric {
                 which,
                 metric: metric.to_owned(),
                 common: common_metrics(a, b).join(", "),
@@ -94,13 +96,29 @@ impl Aligned {
     }
 }
 
-/// Names of metrics that both profiles have.
-pub(crate) fn common_metrics(a: &Profile, b: &Profile) -> Vec<String> {
-    let names = a.metrics.iter().map(|metric| metric.spec.name.clone());
-    names.filter(|name| b.metric(name).is_some()).collect()
+/// What a metric's name begins with if it counts samples of another: `samples.bytecodes` estimates `bytecodes`.
+const SAMPLES: &str = "samples.";
+
+/// Names of metrics that both profiles have, or that one has and the other has samples of.
+pub fn common_metrics(a: &Profile, b: &Profile) -> Vec<String> {
+    let mut common: Vec<String> = Vec::new();
+    for metric in &a.metrics {
+        let name = metric.spec.name.as_str();
+        let names = [name, name.strip_prefix(SAMPLES).unwrap_or(name)];
+        let found = names.into_iter().find(|name| b.measure_of(name).is_some());
+        if let Some(name) = found.filter(|name| !common.iter().any(|known| known == name)) {
+            common.push(name.to_owned());
+        }
+    }
+    common
 }
 
 impl Profile {
+    /// The metric of this name, or samples of it: the number of samples in a context estimates the metric's share.
+    pub fn measure_of(&self, metric: &str) -> Option<MetricId> {
+        self.metric_id(metric).or_else(|| self.metric_id(&format!("{SAMPLES}{metric}")))
+    }
+
     /// True when any node knows its call site.
     pub fn has_sites(&self) -> bool {
         self.tree.site.iter().any(|&site| site != UNKNOWN_SITE)

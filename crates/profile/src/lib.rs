@@ -53,7 +53,7 @@ mod timeline;
 mod transform;
 mod tree;
 
-pub use align::{Aligned, Matching, NoSuchMetric};
+pub use align::{Aligned, Matching, NoSuchMetric, common_metrics};
 pub use builder::Builder;
 pub use butterfly::{Butterfly, Neighbour};
 pub use diff::{Change, ContextRow, Diff, DiffRow, Moved, diff};

@@ -1,17 +1,29 @@
 //! Overlap as text and JSON.
 
 use crate::ReportError;
-use quipu_profile::{Aligned, Matching, On, Profile, expected_overlap, overlap_of};
+use quipu_profile::{Aligned, Matching, Metric, On, Profile, common_metrics, expected_overlap, overlap_of};
 
 /// The metric two profiles are compared by unless told otherwise: the first's main one.
 pub(crate) fn metric_for(a: &Profile, b: &Profile, wanted: Option<&str>) -> Result<String, ReportError> {
-    let common = || a.metrics().iter().filter(|metric| b.metric(metric.name()).is_some());
+    let common = a.metrics().iter().map(Metric::name).filter(|name| b.metric(name).is_some());
+    choose(a, common.collect(), wanted)
+}
+
+/// The same for shares of a whole, which samples have too.
+fn shared_metric(a: &Profile, b: &Profile, wanted: Option<&str>) -> Result<String, ReportError> {
+    let common = common_metrics(a, b);
+    choose(a, common.iter().map(String::as_str).collect(), wanted)
+}
+
+fn choose(a: &Profile, common: Vec<&str>, wanted: Option<&str>) -> Result<String, ReportError> {
     match wanted {
-        Some(name) if common().any(|metric| metric.name() == name) => Ok(name.to_owned()),
-        Some(name) => Err(ReportError::unknown("metric", name, common().map(|metric| metric.name()))),
+        Some(name) if common.contains(&name) => Ok(name.to_owned()),
+        Some(name) => Err(ReportError::unknown("metric", name, common.into_iter())),
         None => {
-            let main = common().find(|metric| metric.has_totals()).or_else(|| common().next());
-            main.map(|metric| metric.name().to_owned()).ok_or(ReportError::NoMetrics)
+            let metric = |name: &str| a.measure_of(name).and_then(|id| a.metrics().get(id as usize));
+            let adds_up = |name: &&&str| metric(name).is_some_and(Metric::has_totals);
+            let main = common.iter().find(adds_up).or(common.first());
+            main.map(|&name| name.to_owned()).ok_or(ReportError::NoMetrics)
         }
     }
 }
@@ -43,7 +55,7 @@ pub fn overlap_json(
     metric: Option<&str>,
     matching: Matching,
 ) -> Result<String, ReportError> {
-    let metric = metric_for(a, b, metric)?;
+    let metric = shared_metric(a, b, metric)?;
     let (overlap, expected) = overlaps(a, b, on, &metric, matching)?;
     let number = |value: f64| serde_json::json!(rounded(value)).to_string();
     let expected = expected.map_or(String::new(), |expected| format!(",\"expected\":{}", number(expected)));
@@ -59,7 +71,7 @@ pub fn overlap_text(
     metric: Option<&str>,
     matching: Matching,
 ) -> Result<String, ReportError> {
-    let metric = metric_for(a, b, metric)?;
+    let metric = shared_metric(a, b, metric)?;
     let (value, expected) = overlaps(a, b, on, &metric, matching)?;
     let shown = if value < 100.0 { (value * 100.0).floor() / 100.0 } else { value };
     let expected = expected.map(|expected| format!("; sampling alone would leave about {expected:.1} %"));

@@ -192,6 +192,7 @@ fn without_an_agent_nothing_is_inserted_for_it() {
         allocations: false,
         selection: crate::Selection::default(),
         activation: false,
+        sampling: false,
         weights: None,
         relative_to: None,
         direct: false,

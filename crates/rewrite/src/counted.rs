@@ -156,6 +156,7 @@ pub fn count(
         sites: analysis.calls.bcis,
         derived: analysis.calls.derived,
         lines: lines(&method, &body, plan.sites || plan.blocks),
+        sampled: false,
     })
 }
 
@@ -373,7 +374,7 @@ impl Inserter<'_, '_, '_, '_> {
 }
 
 /// Bytecode indices and lines, in turn; only the first unless `all`.
-fn lines(method: &Method<'_, '_>, code: &Code<'_>, all: bool) -> Vec<u16> {
+pub(crate) fn lines(method: &Method<'_, '_>, code: &Code<'_>, all: bool) -> Vec<u16> {
     let Some(table) = code.attributes.find(method.class().pool(), b"LineNumberTable") else {
         return Vec::new();
     };

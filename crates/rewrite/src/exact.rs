@@ -7,6 +7,7 @@ use quipu_classfile::{ClassEditor, ClassFile, Code, EditError, Method, Snippet, 
 use crate::activation::Guard;
 use crate::counted::count;
 use crate::probes::Probes;
+use crate::sampling;
 use crate::selection::untouchable;
 use crate::treatment::Treatment;
 use crate::{Known, Left, Plan, Rewritten};
@@ -19,7 +20,7 @@ pub fn rewrite(
     known: &dyn Known,
 ) -> Result<Rewritten, EditError> {
     let untouchable = untouchable(class.name());
-    let probes = Probes::new(plan);
+    let probes = if plan.sampling { Probes::sampling(plan) } else { Probes::new(plan) };
     let mut editor = ClassEditor::new(class);
     let mut out = Rewritten::default();
     for method in class.methods() {
@@ -35,6 +36,7 @@ pub fn rewrite(
         };
         let id = first + method.index() as u32;
         let edited = match treatment {
+            _ if plan.sampling => sampling::edit(&mut editor, &probes, method, treatment, id, plan),
             Treatment::Count => count(&mut editor, &probes, method, id, plan, known, false).map(Some),
             Treatment::CountLoading => count(&mut editor, &probes, method, id, plan, known, true).map(Some),
             Treatment::Opaque => aside(&mut editor, &probes, method, plan, "hide").map(|()| None),
@@ -109,7 +111,8 @@ fn aside(
     code.finish().map(drop)
 }
 
-fn makes_calls(code: &Code<'_>) -> bool {
+/// Whether it calls something, or has the VM do so.
+pub(crate) fn makes_calls(code: &Code<'_>) -> bool {
     code.instructions().map_while(Result::ok).any(|i| {
         matches!(
             i.info().class,

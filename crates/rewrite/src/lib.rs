@@ -5,7 +5,8 @@
 //! - It knows no JVM. Ids are given to it, and what it has to know of other classes it asks through [`Known`].
 //! - A method that cannot be rewritten is left as it was, with the reason ([`Left`]); the others are not affected.
 //!
-//! [`exact`](mod@exact) inserts the probes of exact profiles; `docs/exact.md` describes the scheme.
+//! [`exact`](mod@exact) inserts the probes of exact profiles; `docs/exact.md` describes the scheme. `sampling` inserts
+//! those of samples every so many bytecodes; that is `docs/bytecode-sampling.md`.
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(test),
@@ -20,6 +21,7 @@ mod counters;
 pub mod exact;
 mod leaf;
 mod probes;
+mod sampling;
 mod selection;
 mod treatment;
 mod weights;
@@ -61,6 +63,8 @@ pub struct Plan {
     pub selection: Selection,
     /// Whether threads call a user's agent.
     pub activation: bool,
+    /// Whether contexts are sampled every so many bytecodes, instead of counted.
+    pub sampling: bool,
     /// What instructions count; one each if none.
     pub weights: Option<Arc<Weights>>,
 }
@@ -117,6 +121,8 @@ pub struct Shape {
     pub derived: Vec<u32>,
     /// Bytecode index and line, in turn: all lines where a report can use them, else the first.
     pub lines: Vec<u16>,
+    /// Whether its nodes have numbers of samples instead of calls and bytecodes.
+    pub sampled: bool,
 }
 
 /// A method that was left as it was though it should have been counted.

@@ -32,6 +32,18 @@ impl Probes {
         }
     }
 
+    /// The same for samples every so many bytecodes: the cursor is then the thread's reified stack.
+    pub fn sampling(plan: &Plan) -> Probes {
+        let runtime = plan.runtime;
+        Probes {
+            threaded: format!("{runtime}/Sampler").into_bytes(),
+            cursor: format!("{runtime}/ReifiedStack").into_bytes(),
+            cursor_descriptor: format!("L{runtime}/ReifiedStack;"),
+            direct: false,
+            ..Probes::new(plan)
+        }
+    }
+
     /// Whether methods keep their thread's cursor. If not, the thread itself has what they need of it.
     pub fn have_cursor(&self) -> bool {
         !self.direct

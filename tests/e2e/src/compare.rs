@@ -108,6 +108,25 @@ pub fn differences(a: &Profile, b: &Profile) -> Vec<String> {
         .collect()
 }
 
+/// The first contexts that two profiles have different numbers of samples in, in words.
+pub fn sample_differences(a: &Profile, b: &Profile) -> Vec<String> {
+    let samples = |profile: &Profile| {
+        let mut all = BTreeMap::new();
+        for thread in profile.threads() {
+            let name = profile.str(thread.name).to_owned();
+            let tree = ThreadCounts::of(profile, |found| found == name);
+            for node in tree.nodes() {
+                all.insert((name.clone(), tree.full_path_of(node)), tree.samples(node));
+            }
+        }
+        all
+    };
+    let (a, b) = (samples(a), samples(b));
+    let paths: BTreeSet<_> = a.keys().chain(b.keys()).collect();
+    let differing = paths.into_iter().filter(|path| a.get(*path) != b.get(*path));
+    differing.take(8).map(|path| format!("{:?} and {:?}: {path:?}", a.get(path), b.get(path))).collect()
+}
+
 impl Comparison {
     fn leaf(&mut self, path: &Path, expected: Truth, calls: u64, mistakable: u64) {
         let Truth { counts: Counts { calls: all, .. }, direct, by_receiver, .. } = expected;

@@ -127,6 +127,21 @@ impl<'p> ThreadCounts<'p> {
         Counts { calls: value("calls"), bytecodes: value("bytecodes") }
     }
 
+    /// How many samples were taken in one context.
+    pub fn samples(&self, node: NodeId) -> u64 {
+        self.profile.metric("samples.bytecodes").map_or(0, |metric| metric.values()[node as usize])
+    }
+
+    /// How many samples were taken in all contexts of a method together.
+    pub fn samples_of(&self, class: &str, name: &str) -> u64 {
+        self.contexts(class, name).into_iter().map(|node| self.samples(node)).sum()
+    }
+
+    /// How many samples were taken at all.
+    pub fn all_samples(&self) -> u64 {
+        self.nodes().map(|node| self.samples(node)).sum()
+    }
+
     /// `class.method(descriptor)` of a context.
     pub fn name(&self, node: NodeId) -> String {
         let Some(method) = self.profile.tree().method(node) else { return String::new() };

@@ -27,7 +27,7 @@ mod program;
 mod sources;
 mod tools;
 
-pub use compare::{Comparison, compare, differences};
+pub use compare::{Comparison, compare, differences, sample_differences};
 pub use counts::{Counts, ThreadCounts};
 pub use jdks::Jdk;
 pub use library::library;

@@ -20,6 +20,8 @@ final class Groups {
     private static final String MERGE = Options.get("merge-threads", "name");
     /** Names of the threads to count, with stars; all if empty. */
     private static final String[] WANTED = Options.lines("threads");
+    /** Whether contexts are sampled every so many bytecodes. */
+    static final boolean SAMPLED = Options.get("bytecodes", null) != null;
     private static List<Thread> alive = new ArrayList<>();
     private static int enough = FEWEST;
     private static int next;
@@ -70,6 +72,9 @@ final class Groups {
             if (thread.isAlive()) {
                 left.add(thread);
             } else {
+                if (SAMPLED) {
+                    Sampler.end(thread);
+                }
                 Probe.end(thread);
             }
         }

@@ -48,6 +48,8 @@ public final class Jars {
         long slot = cursor.slot;
         // The class loader may be the application's, instrumented itself.
         cursor.slot = cursor.hidden;
+        ReifiedStack stack = Groups.SAMPLED ? Sampler.stack() : null;
+        long left = stack != null ? Sampler.hide(stack) : 0;
         try {
             if (word / 2 < USABLE) {
                 enter(read(jar), word / 2, jar.getName());
@@ -56,6 +58,9 @@ public final class Jars {
             Options.complain("the methods of " + jar.getName() + " are not counted: " + e);
         } finally {
             cursor.slot = slot;
+            if (stack != null) {
+                Sampler.show(stack, left);
+            }
         }
     }
 

@@ -20,6 +20,9 @@ final class Natives {
         U.putLong(base + Layout.HEADER_CREATED, now());
         U.putInt(base + Layout.HEADER_STATE, Layout.STATE_RUNNING);
         U.putInt(base + Layout.HEADER_NEXT_TREE, 1);
+        U.putLong(base + Layout.HEADER_EVERY, Math.max(1, Options.number("bytecodes", 10_000)));
+        U.putLong(base + Layout.HEADER_JITTER, Options.number("jitter", 0));
+        U.putLong(base + Layout.HEADER_SEED, Options.number("seed", 0));
         U.storeFence();
         U.putInt(base + Layout.HEADER_MAGIC, Layout.MAGIC);
         for (String fact : FACTS) {

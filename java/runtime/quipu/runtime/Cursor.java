@@ -39,6 +39,9 @@ public final class Cursor {
     /** The agent that knows the thread, and its view of the tree. */
     Object agent, view;
 
+    /** The thread's call stack, if there are samples every so many bytecodes. */
+    ReifiedStack stack;
+
     final int group;
     Thread owner;
     /** Next in the bucket of the table of live cursors, or in the pool of its group. */
@@ -103,6 +106,11 @@ public final class Cursor {
     /** Id of the root of what the thread calls. */
     int root() {
         return Probe.id(start - Layout.NODE_SLOTS);
+    }
+
+    /** Id of the root of what the thread calls, or of what it does to load classes. */
+    int root(boolean loads) {
+        return Probe.id((loads ? loading : start) - Layout.NODE_SLOTS);
     }
 
     private long root(int kind) {
