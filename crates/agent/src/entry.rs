@@ -3,11 +3,12 @@
 use std::ffi::{CStr, c_char, c_uchar, c_void};
 
 use quipu_jvm::sys::{self, JNIEnv, JavaVM, jclass, jint, jobject, jthread, jvmtiEnv, jvmtiEventCallbacks};
-use quipu_jvm::{Capabilities, Capability, Env, Jvm, Ref};
+use quipu_jvm::{Env, Jvm, Ref};
 
 use crate::guard::guarded;
 use crate::hook;
 use crate::options::Options;
+use crate::sampling;
 use crate::session::Session;
 use crate::start;
 
@@ -70,13 +71,13 @@ unsafe fn attached(vm: *mut JavaVM, options: *const c_char) -> Result<(), String
             return vm.with_env(|env| start::stop(session, env)).and_then(|r| r).map_err(|e| e.to_string());
         }
         (None, true) => return Err("nothing is being measured".to_owned()),
-        (Some(session), false) if session.plan().is_some() => {
+        (Some(session), false) if session.plan().is_some() || sampling::is_on() => {
             return Err("a profile is being taken already: end that one first".to_owned());
         }
         (Some(session), false) => session,
         (None, false) => prepare(vm, Options::clone(&options))?,
     };
-    vm.with_env(|env| start::start(session, env, &options)).and_then(|r| r).map_err(|e| e.to_string())
+    vm.with_env(|env| start::start(session, vm, env, &options)).map_err(|e| e.to_string())?
 }
 
 /// # Safety
@@ -95,31 +96,25 @@ unsafe fn parse(options: *const c_char) -> Result<Options, String> {
 fn prepare(vm: Jvm, options: Options) -> Result<&'static Session, String> {
     let text = |e: quipu_jvm::Error| e.to_string();
     let jvmti = vm.jvmti().map_err(text)?;
-    let needed = [
-        Capability::CAN_RETRANSFORM_CLASSES,
-        Capability::CAN_GENERATE_ALL_CLASS_HOOK_EVENTS,
-        Capability::CAN_TAG_OBJECTS,
-    ];
-    jvmti.add_capabilities(&Capabilities::of(&needed)).map_err(text)?;
-    // Nice to have: without it, trees of virtual threads are not reused.
-    let wanted = [Capability::CAN_RETRANSFORM_ANY_CLASS, Capability::CAN_SUPPORT_VIRTUAL_THREADS];
-    let missing = jvmti.add_available_capabilities(&Capabilities::of(&wanted)).map_err(text)?;
-    let session = Session::begin(jvmti, options)?;
+    if options.exact {
+        // Some VMs give more in this phase than later.
+        start::add_capabilities(jvmti).map_err(text)?;
+    }
+    let session = Session::begin(vm, jvmti, options)?;
     let callbacks = jvmtiEventCallbacks {
         VMInit: Some(vm_init),
         VMDeath: Some(vm_death),
         ClassFileLoadHook: Some(class_file_load_hook),
+        ClassLoad: Some(class_load),
+        ClassPrepare: Some(class_prepare),
+        ThreadStart: Some(thread_start),
         ThreadEnd: Some(thread_end),
         VirtualThreadEnd: Some(thread_end),
         ..Default::default()
     };
     // SAFETY: the callbacks below do what JVMTI allows them, and are guarded.
     unsafe { jvmti.set_event_callbacks(&callbacks) }.map_err(text)?;
-    let mut events = vec![sys::JVMTI_EVENT_VM_INIT, sys::JVMTI_EVENT_VM_DEATH, sys::JVMTI_EVENT_THREAD_END];
-    if !missing.contains(Capability::CAN_SUPPORT_VIRTUAL_THREADS) {
-        events.push(sys::JVMTI_EVENT_VIRTUAL_THREAD_END);
-    }
-    for event in events {
+    for event in [sys::JVMTI_EVENT_VM_INIT, sys::JVMTI_EVENT_VM_DEATH] {
         jvmti.set_event_mode(event, true, None).map_err(text)?;
     }
     Ok(session)
@@ -129,16 +124,41 @@ unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread
     guarded((), || {
         // SAFETY: the VM passes this thread's environment.
         let (Some(session), Some(mut env)) = (Session::get(), unsafe { Env::from_raw(env) }) else { return };
-        if let Err(error) = start::start(session, &mut env, &session.options) {
-            complain(&error.to_string());
+        if let Err(why) = start::start(session, session.vm, &mut env, &session.options) {
+            complain(&why);
         }
     });
 }
 
-unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, _: *mut JNIEnv) {
+unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, env: *mut JNIEnv) {
     guarded((), || {
+        // SAFETY: the VM passes this thread's environment.
+        if let Some(mut env) = unsafe { Env::from_raw(env) } {
+            sampling::stop(&mut env);
+        }
         if let Some(session) = Session::get() {
             session.end();
+        }
+    });
+}
+
+/// Nothing to do: HotSpot's stack walk only wants somebody to listen.
+unsafe extern "system" fn class_load(_: *mut jvmtiEnv, _: *mut JNIEnv, _: jthread, _: jclass) {}
+
+unsafe extern "system" fn class_prepare(_: *mut jvmtiEnv, _: *mut JNIEnv, _: jthread, class: jclass) {
+    guarded((), || {
+        // SAFETY: the VM passes a valid class.
+        if let Some(class) = unsafe { Ref::from_raw(class) } {
+            sampling::class_prepared(class);
+        }
+    });
+}
+
+unsafe extern "system" fn thread_start(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
+    guarded((), || {
+        // SAFETY: the VM passes this thread's environment and a valid thread.
+        if let (Some(env), Some(thread)) = unsafe { (Env::from_raw(env), Ref::from_raw(thread)) } {
+            sampling::thread_began(&env, thread);
         }
     });
 }
@@ -150,6 +170,9 @@ unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, thread:
         else {
             return;
         };
+        if !env.is_virtual(thread) {
+            sampling::thread_ended();
+        }
         start::end_thread(&env, thread);
     });
 }

@@ -27,6 +27,7 @@ mod natives;
 mod options;
 mod pins;
 mod registry;
+mod sampling;
 mod session;
 mod sink;
 mod start;

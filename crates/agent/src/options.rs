@@ -10,6 +10,10 @@ use quipu_rewrite::{Plan, Selection, Weights, parse_classes};
 /// The agent's options.
 #[derive(Debug, Clone)]
 pub struct Options {
+    /// Whether classes are instrumented to count everything.
+    pub exact: bool,
+    /// Samples for each second of CPU time.
+    pub cpu: Option<u32>,
     /// Directory for the arena.
     pub directory: Option<PathBuf>,
     /// The size the arena may grow to.
@@ -70,6 +74,8 @@ impl Options {
     /// Parses the text behind `-agentpath:libquipu_agent.so=`.
     pub fn parse(text: &str) -> Result<Options, BadOption> {
         let mut options = Options {
+            exact: false,
+            cpu: None,
             directory: None,
             limit: default_limit(),
             analysis: BlockAnalysis::Default,
@@ -88,6 +94,8 @@ impl Options {
             let value = unescape(value);
             options.set(key, &value)?;
         }
+        // What is done unless something else was asked for.
+        options.exact |= options.cpu.is_none();
         Ok(options)
     }
 
@@ -107,7 +115,8 @@ impl Options {
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), BadOption> {
         match key {
-            "exact" => {}
+            "exact" => self.exact = true,
+            "cpu" => self.cpu = Some(rate(key, value)?),
             "stop" => self.stop = true,
             "dir" => self.directory = Some(PathBuf::from(value)),
             "limit" => self.limit = number(key, value)?,
@@ -157,6 +166,14 @@ fn number(key: &str, value: &str) -> Result<u64, BadOption> {
     value.parse().map_err(|_| bad(key, value, "a number"))
 }
 
+/// The fastest that anybody can sample.
+const FASTEST: u32 = 10_000;
+
+fn rate(key: &str, value: &str) -> Result<u32, BadOption> {
+    let rate = value.parse().ok().filter(|rate| (1..=FASTEST).contains(rate));
+    rate.ok_or_else(|| bad(key, value, "a rate from 1 to 10000"))
+}
+
 fn bad(key: &str, value: &str, wanted: &str) -> BadOption {
     BadOption(format!("agent option {key}={value}: must be {wanted}"))
 }
@@ -197,9 +214,18 @@ mod tests {
     }
 
     #[test]
+    fn everything_is_counted_unless_something_else_is_asked_for() {
+        let kinds = |text| Options::parse(text).map(|o| (o.exact, o.cpu)).unwrap();
+        assert_eq!(kinds(""), (true, None));
+        assert_eq!(kinds("cpu=100"), (false, Some(100)));
+        assert_eq!(kinds("cpu=100,exact"), (true, Some(100)));
+    }
+
+    #[test]
     fn a_wrong_option_is_named() {
         let error = |text| Options::parse(text).unwrap_err().to_string();
         assert_eq!(error("limt=3"), "unknown agent option 'limt'");
         assert_eq!(error("limit=x"), "agent option limit=x: must be a number");
+        assert_eq!(error("cpu=0"), "agent option cpu=0: must be a rate from 1 to 10000");
     }
 }

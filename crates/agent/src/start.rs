@@ -2,10 +2,14 @@
 
 use std::ffi::CStr;
 use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use quipu_jvm::jni::kind;
-use quipu_jvm::{Class, Env, Error, Global, Jvmti, MethodId, Module, Thread, jdk_version, sys};
+use quipu_jvm::{
+    Capabilities, Capability, Class, Env, Error, Global, Jvm, Jvmti, MethodId, Module, Thread, jdk_version,
+    sys,
+};
 
 use quipu_rewrite::Plan;
 
@@ -13,6 +17,7 @@ use crate::agents;
 use crate::natives;
 use crate::options::Options;
 use crate::pins;
+use crate::sampling;
 use crate::session::Session;
 
 /// The runtime's classes, in the order in which they can be defined.
@@ -49,11 +54,42 @@ fn aside(env: &Env<'_>, begin: bool) -> Result<(), Error> {
     unsafe { env.call_static_void(runtime.probe.get(), runtime.aside, &[sys::jvalue { z: begin }]) }
 }
 
+/// Begins to measure as the options say.
+pub fn start(session: &'static Session, vm: Jvm, env: &mut Env<'_>, options: &Options) -> Result<(), String> {
+    if !session.described.swap(true, Ordering::Relaxed) {
+        describe(session);
+    }
+    if options.exact {
+        instrument(session, env, options).map_err(|e| e.to_string())?;
+    }
+    if let Some(rate) = options.cpu {
+        sampling::start_cpu(session, vm, env, rate)?;
+    }
+    Ok(())
+}
+
+/// What instrumentation needs of the VM; sampling must not pay for it.
+pub fn add_capabilities(jvmti: Jvmti) -> Result<(), Error> {
+    let needed = [
+        Capability::CAN_RETRANSFORM_CLASSES,
+        Capability::CAN_GENERATE_ALL_CLASS_HOOK_EVENTS,
+        Capability::CAN_TAG_OBJECTS,
+    ];
+    jvmti.add_capabilities(&Capabilities::of(&needed))?;
+    // Nice to have: without it, trees of virtual threads are not reused.
+    let wanted = [Capability::CAN_RETRANSFORM_ANY_CLASS, Capability::CAN_SUPPORT_VIRTUAL_THREADS];
+    jvmti.add_available_capabilities(&Capabilities::of(&wanted)).map(drop)
+}
+
 /// Instruments the VM as the options say.
-pub fn start(session: &'static Session, env: &mut Env<'_>, options: &Options) -> Result<(), Error> {
+fn instrument(session: &'static Session, env: &mut Env<'_>, options: &Options) -> Result<(), Error> {
     let began = Instant::now();
     if RUNTIME.get().is_none() {
-        describe(session);
+        add_capabilities(session.jvmti)?;
+        session.jvmti.set_event_mode(sys::JVMTI_EVENT_THREAD_END, true, None)?;
+        if session.jvmti.capabilities()?.contains(Capability::CAN_SUPPORT_VIRTUAL_THREADS) {
+            session.jvmti.set_event_mode(sys::JVMTI_EVENT_VIRTUAL_THREAD_END, true, None)?;
+        }
         if session.options.deterministic {
             pins::pin(session, env);
         }
@@ -80,16 +116,22 @@ pub fn start(session: &'static Session, env: &mut Env<'_>, options: &Options) ->
     Ok(())
 }
 
-/// Takes the instrumentation out again: every class is retransformed to the bytes it was loaded with.
+/// Stops measuring. Instrumentation is taken out again: every class is retransformed to the bytes it was loaded with.
 pub fn stop(session: &'static Session, env: &mut Env<'_>) -> Result<(), Error> {
+    sampling::stop(env);
+    let removed = remove_instrumentation(session, env);
+    // The collector holds the file open; nobody needs its name any more.
+    let _ = std::fs::remove_file(session.arena.path());
+    removed
+}
+
+fn remove_instrumentation(session: &'static Session, env: &mut Env<'_>) -> Result<(), Error> {
     // Loaded classes first: while the plan is there, it tells which of them were touched.
     let Some(plan) = session.plan() else { return Ok(()) };
     session.set_plan(None);
     let restored = retransform(session, env, &plan);
     agents::remove(env)?;
     session.jvmti.set_event_mode(sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, false, None)?;
-    // The collector holds the file open; nobody needs its name any more.
-    let _ = std::fs::remove_file(session.arena.path());
     restored
 }
 

@@ -27,15 +27,26 @@ pub fn run_options(kinds: &Kinds, directory: &std::path::Path) -> String {
 
 /// The agent's options for what was asked; the arena goes to the target's user's own directory.
 pub fn attach_options(kinds: &Kinds) -> String {
-    let mut options = vec!["exact".to_owned()];
+    let mut options = Vec::new();
+    if let Some(rate) = kinds.cpu {
+        options.push(format!("cpu={rate}"));
+    }
+    if let Some(limit) = kinds.arena_limit {
+        options.push(format!("limit={limit}"));
+    }
+    if kinds.exact() {
+        add_exact(kinds, &mut options);
+    }
+    options.join(",")
+}
+
+fn add_exact(kinds: &Kinds, options: &mut Vec<String>) {
+    options.push("exact".to_owned());
     let mut add = |key: &str, value: &str| options.push(format!("{key}={}", escape(value)));
     let exact = &kinds.exact_options;
     add("bba", &exact.bba.replace(',', "+"));
     if let Some(depth) = exact.max_depth {
         add("max-depth", &depth.to_string());
-    }
-    if let Some(limit) = kinds.arena_limit {
-        add("limit", &limit.to_string());
     }
     if let Some(agent) = &kinds.agent {
         add("agent", &format!("{}={}", agent.jar.display(), agent.class));
@@ -57,7 +68,6 @@ pub fn attach_options(kinds: &Kinds) -> String {
             options.push(key.to_owned());
         }
     }
-    options.join(",")
 }
 
 /// A comma separates options, so one in a value is written `%2C`.

@@ -24,6 +24,7 @@ use crate::run::save;
 #[command(after_help = "\
 Examples:
   quipu attach 4711 -d 10 -o slow.quipu
+  quipu attach 4711 --cpu -d 30 -o cpu.quipu
   quipu attach com.acme.Main --include com.acme
   quipu ps                                  lists the JVMs to choose from")]
 pub struct Attach {

@@ -8,9 +8,14 @@ use quipu_rewrite::Weights;
 /// What to measure.
 #[derive(Args, Debug)]
 pub struct Kinds {
-    /// Count every call and every executed bytecode, per calling context (default)
+    /// Count every call and every executed bytecode, per calling context (what is done unless another kind is asked for)
     #[arg(long, help_heading = "What to measure")]
     pub exact: bool,
+
+    /// Sample stacks by the CPU time that threads use, so many times a second of it, up to 10000
+    #[arg(long, value_name = "RATE", num_args = 0..=1, default_missing_value = "100",
+          value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "What to measure")]
+    pub cpu: Option<u32>,
 
     #[command(flatten)]
     pub exact_options: ExactOptions,
@@ -22,6 +27,13 @@ pub struct Kinds {
     /// Most memory for the profile while the target runs, e.g. 500M or 8G [default: 10% of RAM, at most 4G]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub arena_limit: Option<u64>,
+}
+
+impl Kinds {
+    /// Whether classes are instrumented to count everything.
+    pub fn exact(&self) -> bool {
+        self.exact || self.agent.is_some() || self.cpu.is_none()
+    }
 }
 
 /// Options of `--exact`.

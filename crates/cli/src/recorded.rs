@@ -4,13 +4,21 @@ use crate::kinds::Kinds;
 
 /// Name and value of each option; those that are off are left out.
 pub fn options(kinds: &Kinds) -> Vec<(String, String)> {
+    let mut options: Vec<(&str, String)> = Vec::new();
+    options.extend(kinds.cpu.map(|rate| ("cpu", rate.to_string())));
+    if kinds.exact() {
+        add_exact(kinds, &mut options);
+    }
+    options.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn add_exact(kinds: &Kinds, options: &mut Vec<(&str, String)>) {
     let exact = &kinds.exact_options;
-    let mut options = vec![("exact", String::new()), ("bba", exact.bba.clone())];
+    options.extend([("exact", String::new()), ("bba", exact.bba.clone())]);
     options.extend(exact.max_depth.map(|depth| ("max-depth", depth.to_string())));
     options.push(("merge-threads", exact.merge_threads.as_str().to_owned()));
     options.extend(exact.include.iter().map(|pattern| ("include", pattern.clone())));
     options.extend(exact.exclude.iter().map(|pattern| ("exclude", pattern.clone())));
     let switches = [("sites", exact.sites), ("blocks", exact.blocks), ("deterministic", exact.deterministic)];
     options.extend(switches.into_iter().filter(|(_, on)| *on).map(|(name, _)| (name, String::new())));
-    options.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }

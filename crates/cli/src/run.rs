@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Context;
 use clap::Args;
 use quipu_arena::place;
-use quipu_profile::Profile;
+use quipu_profile::{Metric, MetricKind, Profile, Unit};
 
 use crate::agent;
 use crate::collect;
@@ -30,6 +30,7 @@ use crate::variation;
 Examples:
   quipu run -- java -jar app.jar
   quipu run --exact --bba precise -o app.quipu -- java -cp classes com.acme.Main input.txt
+  quipu run --cpu -o app.quipu -- java -jar app.jar             stacks, 100 times a second of CPU time
   quipu run --include com.acme --deterministic -- java -jar app.jar
   quipu report app.quipu --by method")]
 pub struct Run {
@@ -48,6 +49,9 @@ pub struct Run {
 /// HotSpot compiles no method of more than 8,000 bytes, and inserted code can take one over that.
 const SPEED_FLAG: &str = "-XX:-DontCompileHugeMethods";
 
+/// Compiled code then knows where it is between calls as well; without it, samples are charged to the next call site.
+const PLACE_FLAGS: [&str; 2] = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints"];
+
 impl Run {
     /// Runs the command; the result is its exit status.
     pub fn run(self) -> anyhow::Result<u8> {
@@ -58,7 +62,13 @@ impl Run {
         agent.push(&library);
         agent.push("=");
         agent.push(&options);
-        let mut flags = vec![agent, SPEED_FLAG.into()];
+        let mut flags = vec![agent];
+        if self.kinds.exact() {
+            flags.push(SPEED_FLAG.into());
+        }
+        if self.kinds.cpu.is_some() {
+            flags.extend(PLACE_FLAGS.map(Into::into));
+        }
         let deterministic = self.kinds.exact_options.deterministic;
         let pins = match self.command.first() {
             Some(program) if deterministic => deterministic::flags(program),
@@ -125,19 +135,31 @@ impl Run {
 /// Writes a profile and says so.
 pub fn save(profile: &Profile, path: &Path) -> anyhow::Result<()> {
     profile.save(path)?;
-    let total = |name| profile.metric(name).map_or(0, |metric| metric.total());
+    // States are parts of a metric that is there as a whole.
+    let whole = profile.metrics().iter().filter(|metric| !metric.name().contains('.'));
+    let totals: String = whole.map(|metric| format!(", {}", described(metric))).collect();
     eprintln!(
-        "quipu: wrote {}: {} contexts, {} calls, {} bytecodes. Look at it with: quipu report {}",
+        "quipu: wrote {}: {} contexts{totals}. Look at it with: quipu report {}",
         path.display(),
         profile.tree().len() - profile.threads().len(),
-        total("calls"),
-        total("bytecodes"),
         path.display()
     );
     for (cause, n) in &profile.meta.lost {
         eprintln!("quipu: not in it: {cause} {n}");
     }
     Ok(())
+}
+
+/// `3 calls`, `1.25 s cpu in 125 samples`.
+fn described(metric: &Metric) -> String {
+    let (total, name) = (metric.total(), metric.name());
+    match (&metric.spec().unit, metric.spec().kind) {
+        (Unit::Nanoseconds, MetricKind::Sampled { period }) => {
+            let samples = total / period.max(1);
+            format!("{:.2} s {name} in {samples} samples", total as f64 / 1e9)
+        }
+        _ => format!("{total} {name}"),
+    }
 }
 
 fn describe(status: ExitStatus) -> String {

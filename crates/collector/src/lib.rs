@@ -16,3 +16,4 @@ pub mod import;
 pub mod jvms;
 
 mod proc;
+mod sampled;

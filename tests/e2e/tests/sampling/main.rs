@@ -1,0 +1,6 @@
+//! Sampled profiles, against programs whose true shares are known.
+#![allow(missing_docs, reason = "tests say what they test by their names")]
+
+mod attached;
+mod cpu;
+mod depth;
