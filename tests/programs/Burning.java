@@ -1,6 +1,8 @@
+import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
-import java.util.concurrent.CountDownLatch;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.util.concurrent.locks.LockSupport;
 
 /** Two threads use CPU time 3:1; ten others wait, each in its own way, until both are done. */
@@ -10,11 +12,10 @@ public class Burning {
 
     public static void main(String[] arguments) throws Exception {
         long millis = Long.parseLong(arguments[0]);
-        CountDownLatch never = new CountDownLatch(1);
         Object monitor = new Object();
         Object condition = new Object();
         for (int i = 0; i < 10; i++) {
-            Thread waiting = new Thread(waits(i, monitor, condition, never), "waiting " + i);
+            Thread waiting = new Thread(waits(i, monitor, condition), "waiting " + i);
             waiting.setDaemon(true);
             waiting.start();
         }
@@ -29,7 +30,7 @@ public class Burning {
         System.out.println("burnt");
     }
 
-    private static Runnable waits(int i, Object monitor, Object condition, CountDownLatch never) {
+    private static Runnable waits(int i, Object monitor, Object condition) {
         switch (i % 5) {
             case 0: return () -> sleeps();
             case 1: return () -> parks();
@@ -70,9 +71,9 @@ public class Burning {
     }
 
     private static void reads() {
-        try {
-            System.in.read();
-        } catch (java.io.IOException e) {
+        try (ServerSocket nobodyCalls = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            nobodyCalls.accept();
+        } catch (IOException e) {
             throw new AssertionError(e);
         }
     }

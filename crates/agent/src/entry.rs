@@ -71,13 +71,13 @@ unsafe fn attached(vm: *mut JavaVM, options: *const c_char) -> Result<(), String
             return vm.with_env(|env| start::stop(session, env)).and_then(|r| r).map_err(|e| e.to_string());
         }
         (None, true) => return Err("nothing is being measured".to_owned()),
-        (Some(session), false) if session.plan().is_some() || sampling::is_on() => {
+        (Some(session), false) if session.plan().is_some() || sampling::current().any() => {
             return Err("a profile is being taken already: end that one first".to_owned());
         }
         (Some(session), false) => session,
         (None, false) => prepare(vm, Options::clone(&options))?,
     };
-    vm.with_env(|env| start::start(session, vm, env, &options)).map_err(|e| e.to_string())?
+    vm.with_env(|env| start::start(session, env, &options)).map_err(|e| e.to_string())?
 }
 
 /// # Safety
@@ -124,7 +124,7 @@ unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread
     guarded((), || {
         // SAFETY: the VM passes this thread's environment.
         let (Some(session), Some(mut env)) = (Session::get(), unsafe { Env::from_raw(env) }) else { return };
-        if let Err(why) = start::start(session, session.vm, &mut env, &session.options) {
+        if let Err(why) = start::start(session, &mut env, &session.options) {
             complain(&why);
         }
     });
@@ -132,13 +132,13 @@ unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread
 
 unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, env: *mut JNIEnv) {
     guarded((), || {
+        let Some(session) = Session::get() else { return };
         // SAFETY: the VM passes this thread's environment.
         if let Some(mut env) = unsafe { Env::from_raw(env) } {
-            sampling::stop(&mut env);
+            // What was seen last is told; there is nobody left to complain to.
+            let _ = sampling::set(session, &mut env, &sampling::Wanted::default());
         }
-        if let Some(session) = Session::get() {
-            session.end();
-        }
+        session.end();
     });
 }
 

@@ -7,13 +7,15 @@ use std::sync::Arc;
 use quipu_classfile::BlockAnalysis;
 use quipu_rewrite::{Plan, Selection, Weights, parse_classes};
 
+use crate::sampling::Wanted;
+
 /// The agent's options.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Whether classes are instrumented to count everything.
     pub exact: bool,
-    /// Samples for each second of CPU time.
-    pub cpu: Option<u32>,
+    /// What is sampled.
+    pub sampling: Wanted,
     /// Directory for the arena.
     pub directory: Option<PathBuf>,
     /// The size the arena may grow to.
@@ -75,7 +77,7 @@ impl Options {
     pub fn parse(text: &str) -> Result<Options, BadOption> {
         let mut options = Options {
             exact: false,
-            cpu: None,
+            sampling: Wanted::default(),
             directory: None,
             limit: default_limit(),
             analysis: BlockAnalysis::Default,
@@ -95,7 +97,7 @@ impl Options {
             options.set(key, &value)?;
         }
         // What is done unless something else was asked for.
-        options.exact |= options.cpu.is_none();
+        options.exact |= !options.sampling.any();
         Ok(options)
     }
 
@@ -116,7 +118,9 @@ impl Options {
     fn set(&mut self, key: &str, value: &str) -> Result<(), BadOption> {
         match key {
             "exact" => self.exact = true,
-            "cpu" => self.cpu = Some(rate(key, value)?),
+            "cpu" => self.sampling.cpu = Some(rate(key, value)?),
+            "wall" => self.sampling.wall = Some(rate(key, value)?),
+            "threads" => self.sampling.threads.push(value.to_owned()),
             "stop" => self.stop = true,
             "dir" => self.directory = Some(PathBuf::from(value)),
             "limit" => self.limit = number(key, value)?,
@@ -215,7 +219,7 @@ mod tests {
 
     #[test]
     fn everything_is_counted_unless_something_else_is_asked_for() {
-        let kinds = |text| Options::parse(text).map(|o| (o.exact, o.cpu)).unwrap();
+        let kinds = |text| Options::parse(text).map(|o| (o.exact, o.sampling.cpu)).unwrap();
         assert_eq!(kinds(""), (true, None));
         assert_eq!(kinds("cpu=100"), (false, Some(100)));
         assert_eq!(kinds("cpu=100,exact"), (true, Some(100)));

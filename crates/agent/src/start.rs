@@ -7,8 +7,7 @@ use std::time::Instant;
 
 use quipu_jvm::jni::kind;
 use quipu_jvm::{
-    Capabilities, Capability, Class, Env, Error, Global, Jvm, Jvmti, MethodId, Module, Thread, jdk_version,
-    sys,
+    Capabilities, Capability, Class, Env, Error, Global, Jvmti, MethodId, Module, Thread, jdk_version, sys,
 };
 
 use quipu_rewrite::Plan;
@@ -17,7 +16,7 @@ use crate::agents;
 use crate::natives;
 use crate::options::Options;
 use crate::pins;
-use crate::sampling;
+use crate::sampling::{self, Wanted};
 use crate::session::Session;
 
 /// The runtime's classes, in the order in which they can be defined.
@@ -55,17 +54,25 @@ fn aside(env: &Env<'_>, begin: bool) -> Result<(), Error> {
 }
 
 /// Begins to measure as the options say.
-pub fn start(session: &'static Session, vm: Jvm, env: &mut Env<'_>, options: &Options) -> Result<(), String> {
+pub fn start(session: &'static Session, env: &mut Env<'_>, options: &Options) -> Result<(), String> {
     if !session.described.swap(true, Ordering::Relaxed) {
         describe(session);
     }
     if options.exact {
         instrument(session, env, options).map_err(|e| e.to_string())?;
     }
-    if let Some(rate) = options.cpu {
-        sampling::start_cpu(session, vm, env, rate)?;
+    if options.sampling.any() {
+        sample(session, env, &options.sampling)?;
     }
     Ok(())
+}
+
+/// Samples what is wanted. That runs a little Java code, which may be instrumented.
+pub fn sample(session: &'static Session, env: &mut Env<'_>, wanted: &Wanted) -> Result<(), String> {
+    aside(env, true).map_err(|e| e.to_string())?;
+    let set = sampling::set(session, env, wanted);
+    aside(env, false).map_err(|e| e.to_string())?;
+    set
 }
 
 /// What instrumentation needs of the VM; sampling must not pay for it.
@@ -118,10 +125,13 @@ fn instrument(session: &'static Session, env: &mut Env<'_>, options: &Options) -
 
 /// Stops measuring. Instrumentation is taken out again: every class is retransformed to the bytes it was loaded with.
 pub fn stop(session: &'static Session, env: &mut Env<'_>) -> Result<(), Error> {
-    sampling::stop(env);
+    let stopped = sampling::set(session, env, &Wanted::default());
     let removed = remove_instrumentation(session, env);
     // The collector holds the file open; nobody needs its name any more.
     let _ = std::fs::remove_file(session.arena.path());
+    if let Err(why) = stopped {
+        eprintln!("quipu: {why}");
+    }
     removed
 }
 

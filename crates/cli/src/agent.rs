@@ -28,9 +28,9 @@ pub fn run_options(kinds: &Kinds, directory: &std::path::Path) -> String {
 /// The agent's options for what was asked; the arena goes to the target's user's own directory.
 pub fn attach_options(kinds: &Kinds) -> String {
     let mut options = Vec::new();
-    if let Some(rate) = kinds.cpu {
-        options.push(format!("cpu={rate}"));
-    }
+    options.extend(kinds.cpu.map(|rate| format!("cpu={rate}")));
+    options.extend(kinds.wall.map(|rate| format!("wall={rate}")));
+    options.extend(kinds.threads.iter().map(|name| format!("threads={}", escape(name))));
     if let Some(limit) = kinds.arena_limit {
         options.push(format!("limit={limit}"));
     }
@@ -71,6 +71,6 @@ fn add_exact(kinds: &Kinds, options: &mut Vec<String>) {
 }
 
 /// A comma separates options, so one in a value is written `%2C`.
-fn escape(value: &str) -> String {
+pub fn escape(value: &str) -> String {
     value.replace('%', "%25").replace(',', "%2C")
 }

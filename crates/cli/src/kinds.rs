@@ -17,6 +17,15 @@ pub struct Kinds {
           value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "What to measure")]
     pub cpu: Option<u32>,
 
+    /// Sample stacks of all Java threads, running or waiting, with their state, so many times a second
+    #[arg(long, value_name = "RATE", num_args = 0..=1, default_missing_value = "100",
+          value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "What to measure")]
+    pub wall: Option<u32>,
+
+    /// Sample only threads with this name, in which `*` stands for anything; repeatable
+    #[arg(long, value_name = "NAME", help_heading = "Sampled profiles")]
+    pub threads: Vec<String>,
+
     #[command(flatten)]
     pub exact_options: ExactOptions,
 
@@ -32,7 +41,12 @@ pub struct Kinds {
 impl Kinds {
     /// Whether classes are instrumented to count everything.
     pub fn exact(&self) -> bool {
-        self.exact || self.agent.is_some() || self.cpu.is_none()
+        self.exact || self.agent.is_some() || !self.sampled()
+    }
+
+    /// Whether stacks are sampled.
+    pub fn sampled(&self) -> bool {
+        self.cpu.is_some() || self.wall.is_some()
     }
 }
 

@@ -7,6 +7,7 @@ mod calibrate;
 mod collect;
 mod demo;
 mod deterministic;
+mod doctor;
 mod exit;
 mod export;
 mod files;
@@ -33,6 +34,7 @@ use clap::{Parser, Subcommand};
     after_help = "\
 Examples:
   quipu run -o app.quipu -- java -jar app.jar        count every call and bytecode, in context
+  quipu run --cpu -o app.quipu -- java -jar app.jar  sample stacks by CPU time
   quipu report app.quipu --by method                 what was hot
   quipu export app.quipu --to html -o app.html       flame graph and tables in one page
   quipu attach 4711 -d 10                            the same for a JVM that runs"
@@ -49,6 +51,7 @@ enum Command {
     AgentApi(agent_api::AgentApi),
     Calibrate(calibrate::Calibrate),
     Ps(ps::Ps),
+    Doctor(doctor::Doctor),
     Instrument(instrument::Instrument),
     Report(report::Report),
     Diff(report::Diff),
@@ -69,6 +72,7 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
         Command::AgentApi(command) => command.run(),
         Command::Calibrate(command) => command.run(),
         Command::Ps(command) => command.run(),
+        Command::Doctor(command) => command.run(),
         Command::Instrument(command) => command.run(),
         Command::Report(command) => command.run(),
         Command::Diff(command) => command.run(),

@@ -6,6 +6,8 @@ use crate::kinds::Kinds;
 pub fn options(kinds: &Kinds) -> Vec<(String, String)> {
     let mut options: Vec<(&str, String)> = Vec::new();
     options.extend(kinds.cpu.map(|rate| ("cpu", rate.to_string())));
+    options.extend(kinds.wall.map(|rate| ("wall", rate.to_string())));
+    options.extend(kinds.threads.iter().map(|name| ("threads", name.clone())));
     if kinds.exact() {
         add_exact(kinds, &mut options);
     }

@@ -31,6 +31,7 @@ Examples:
   quipu run -- java -jar app.jar
   quipu run --exact --bba precise -o app.quipu -- java -cp classes com.acme.Main input.txt
   quipu run --cpu -o app.quipu -- java -jar app.jar             stacks, 100 times a second of CPU time
+  quipu run --wall --threads 'http-*' -- java -jar app.jar      what those threads wait for, too
   quipu run --include com.acme --deterministic -- java -jar app.jar
   quipu report app.quipu --by method")]
 pub struct Run {
@@ -66,7 +67,7 @@ impl Run {
         if self.kinds.exact() {
             flags.push(SPEED_FLAG.into());
         }
-        if self.kinds.cpu.is_some() {
+        if self.kinds.sampled() {
             flags.extend(PLACE_FLAGS.map(Into::into));
         }
         let deterministic = self.kinds.exact_options.deterministic;
@@ -171,10 +172,11 @@ fn describe(status: ExitStatus) -> String {
 }
 
 /// A private directory for the arenas of one run, removed with them.
-struct RunDirectory(PathBuf);
+pub struct RunDirectory(pub PathBuf);
 
 impl RunDirectory {
-    fn new() -> anyhow::Result<RunDirectory> {
+    /// Makes one, empty.
+    pub fn new() -> anyhow::Result<RunDirectory> {
         let parent = place::directory()?;
         let path = parent.join(format!("run-{}", std::process::id()));
         // Left behind by a process that had the same id and was killed.

@@ -147,6 +147,13 @@ pub fn one_more(fd: i32) {
     unsafe { libc::ioctl(fd, PERF_EVENT_IOC_REFRESH, 1) };
 }
 
+/// The clock of the CPU time that a thread of this process uses: the kernel's own encoding, which is what
+/// `pthread_getcpuclockid` gives for threads it knows.
+pub fn of_thread(tid: i32) -> libc::clockid_t {
+    const PER_THREAD_SCHEDULED: i32 = 6;
+    !tid << 3 | PER_THREAD_SCHEDULED
+}
+
 /// A POSIX timer on a thread's CPU clock.
 pub struct Timer(libc::timer_t);
 
@@ -155,9 +162,7 @@ unsafe impl Send for Timer {}
 
 impl Timer {
     fn start(tid: i32, signal: i32, token: u32, period: u64) -> io::Result<Timer> {
-        // The kernel's own encoding, which pthread_getcpuclockid uses for threads it knows.
-        const PER_THREAD_SCHEDULED: i32 = 6;
-        let clock = !tid << 3 | PER_THREAD_SCHEDULED;
+        let clock = of_thread(tid);
         // SAFETY: a sigevent is plain data, and all zeros are valid.
         let mut event: libc::sigevent = unsafe { std::mem::zeroed() };
         event.sigev_notify = libc::SIGEV_THREAD_ID;

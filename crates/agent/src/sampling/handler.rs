@@ -11,10 +11,28 @@ use super::lost::{self, Cause};
 use super::threads::Watch;
 use super::{Engine, monotonic};
 
-/// Installs the handler for the first signal that nobody uses, and returns it. It stays: a signal may be on its way when
-/// the last clock is stopped, and the default action is to end the process.
-pub fn install() -> Option<i32> {
-    let candidates = std::iter::once(libc::SIGPROF).chain(libc::SIGRTMIN() + 10..libc::SIGRTMAX() - 1);
+/// The signals that samples are taken at.
+pub struct Signals {
+    /// Clocks of CPU time send it. A plain one: were it queued, and the queue full, the kernel would send SIGIO in its
+    /// place, which ends the process.
+    pub cpu: i32,
+    /// The wall clock sends it. Another one: of two plain signals that are pending only one is delivered, and a clock
+    /// whose signal is not delivered stops.
+    pub wall: i32,
+}
+
+impl Signals {
+    /// Takes signals that nobody uses.
+    pub fn take() -> Option<Signals> {
+        let cpu = install([libc::SIGPROF, libc::SIGVTALRM].into_iter())?;
+        let wall = install(libc::SIGRTMIN() + 10..libc::SIGRTMAX())?;
+        Some(Signals { cpu, wall })
+    }
+}
+
+/// Installs the handler for the first of these signals that nobody uses, and returns it. It stays: a signal may be on its
+/// way when the last clock is stopped, and the default action is to end the process.
+fn install(candidates: impl Iterator<Item = i32>) -> Option<i32> {
     for signal in candidates {
         // SAFETY: plain data; zeros are valid.
         let mut before: libc::sigaction = unsafe { std::mem::zeroed() };
@@ -70,6 +88,7 @@ extern "C" fn handler(_: i32, info: *mut libc::siginfo_t, ucontext: *mut c_void)
 fn sample(engine: &Engine, said: &Said, ucontext: *mut c_void) {
     let (watch, expirations) = match said.code {
         libc::SI_TIMER => (engine.threads.watch(said.value.cast_unsigned()), said.second.max(0) as u64 + 1),
+        libc::SI_QUEUE => (engine.threads.watch(said.value.cast_unsigned()), 0),
         1.. => (engine.threads.watch_of_descriptor(said.value), 1),
         _ => return,
     };
@@ -77,20 +96,24 @@ fn sample(engine: &Engine, said: &Said, ucontext: *mut c_void) {
     let tid = unsafe { libc::gettid() };
     // Numbers are given to other threads when theirs ended, and anybody can send signals.
     let Some(watch) = watch.filter(|watch| watch.is(tid)) else { return };
-    let period = engine.cpu_period();
-    if period == 0 {
-        return;
+    let (event, value) = match expirations {
+        0 => (event::WALL, watch.take_wall_due()),
+        _ => (event::CPU, engine.cpu_period().saturating_mul(expirations)),
+    };
+    if value > 0 {
+        take(engine, watch, tid, event, value, ucontext);
     }
-    take(engine, watch, tid, period.saturating_mul(expirations), ucontext);
 }
 
-fn take(engine: &Engine, watch: &Watch, tid: i32, value: u64, ucontext: *mut c_void) {
+fn take(engine: &Engine, watch: &Watch, tid: i32, event: u32, value: u64, ucontext: *mut c_void) {
     let time = monotonic();
     // SAFETY: the watch is this thread's, so the environment is; the context is the handler's.
     let context = unsafe { engine.walker.walk(engine.arena, &engine.contexts, tid, watch.env(), ucontext) };
     let Some(context) = context else { return };
-    let sample =
-        Sample { time, value, context, thread: watch.id(), event: event::CPU, state: run_state::RUNNING };
+    if event == event::WALL {
+        watch.set_last_context(context);
+    }
+    let sample = Sample { time, value, context, thread: watch.id(), event, state: run_state::RUNNING };
     if engine.arena.append_sample(&engine.samples, &sample) {
         watch.mark_sampled();
     } else {

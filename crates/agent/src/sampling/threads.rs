@@ -5,11 +5,13 @@
 
 use std::collections::HashMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use quipu_arena::record::Record;
 use quipu_arena::writer::ArenaWriter;
+use quipu_jvm::jni::kind;
 use quipu_jvm::sys::JNIEnv;
+use quipu_jvm::{Env, Global, Thread};
 
 use super::clock::{Clock, Source};
 use super::lost::{self, Cause};
@@ -25,6 +27,10 @@ pub struct Watch {
     env: AtomicPtr<JNIEnv>,
     id: AtomicU32,
     sampled: AtomicBool,
+    number: AtomicU32,
+    /// Where it was seen last by the wall clock, 0 if nowhere yet; and what that clock wants a sample for.
+    last_context: AtomicU32,
+    wall_due: AtomicU64,
 }
 
 // SAFETY: atomics.
@@ -41,6 +47,31 @@ impl Watch {
     /// The number it has in samples.
     pub fn id(&self) -> u32 {
         self.id.load(Ordering::Relaxed)
+    }
+
+    /// The number that its signals carry.
+    pub fn number(&self) -> u32 {
+        self.number.load(Ordering::Relaxed)
+    }
+
+    /// Where the wall clock saw it last.
+    pub fn last_context(&self) -> Option<u32> {
+        Some(self.last_context.load(Ordering::Relaxed)).filter(|&context| context != 0)
+    }
+
+    /// The wall clock has seen it here.
+    pub fn set_last_context(&self, context: u32) {
+        self.last_context.store(context, Ordering::Relaxed);
+    }
+
+    /// The thread is about to be sent a signal to take a sample of so many nanoseconds.
+    pub fn set_wall_due(&self, nanos: u64) {
+        self.wall_due.store(nanos, Ordering::Release);
+    }
+
+    /// What a sample was asked for, once.
+    pub fn take_wall_due(&self) -> u64 {
+        self.wall_due.swap(0, Ordering::Acquire)
     }
 
     /// Whether it is the thread with this id.
@@ -75,6 +106,8 @@ pub struct Found<'a> {
     pub env: *mut JNIEnv,
     /// Its name.
     pub name: &'a [u8],
+    /// The thread as Java has it.
+    pub thread: Option<Global<kind::Thread>>,
 }
 
 /// All threads that are watched.
@@ -93,6 +126,10 @@ struct State {
     used: u32,
     met: u32,
     setting: Option<Setting>,
+    /// Names of the threads that are watched; all if there are none.
+    chosen: Vec<Vec<u8>>,
+    /// References of threads that are not watched any more.
+    let_go: Vec<Global<kind::Thread>>,
 }
 
 struct Watched {
@@ -101,6 +138,7 @@ struct Watched {
     name: Vec<u8>,
     told: bool,
     clock: Option<Clock>,
+    thread: Option<Global<kind::Thread>>,
 }
 
 impl Threads {
@@ -133,15 +171,52 @@ impl Threads {
         }
     }
 
+    /// Watches only threads with names like these from now on; `*` stands for anything.
+    pub fn choose(&self, patterns: Vec<Vec<u8>>) {
+        lock(&self.state).chosen = patterns;
+    }
+
+    /// Id, number and the kernel's id of each Java thread, by id.
+    pub fn java(&self) -> Vec<(u32, u32, i32)> {
+        let state = lock(&self.state);
+        let java = state.by_tid.iter().filter(|(_, watched)| watched.java);
+        let id = |number| self.watch(number).map_or(0, Watch::id);
+        let mut java: Vec<_> =
+            java.map(|(&tid, watched)| (id(watched.number), watched.number, tid)).collect();
+        java.sort_unstable();
+        java
+    }
+
+    /// The thread with this id, as Java has it.
+    pub fn thread<'e>(&self, env: &Env<'e>, tid: i32) -> Option<Thread<'e>> {
+        let state = lock(&self.state);
+        env.new_local(state.by_tid.get(&tid)?.thread.as_ref()?.get()).ok()
+    }
+
+    /// Gives references back to the VM.
+    pub fn release(&self, env: &Env<'_>) {
+        let let_go = std::mem::take(&mut lock(&self.state).let_go);
+        for thread in let_go {
+            env.delete_global(thread);
+        }
+    }
+
     /// Begins to watch a thread, or learns more about one.
-    pub fn add(&self, arena: &ArenaWriter, found: &Found<'_>) {
+    pub fn add(&self, arena: &ArenaWriter, found: Found<'_>) {
         let mut state = lock(&self.state);
         let state = &mut *state;
+        if !state.chosen.is_empty() && !state.chosen.iter().any(|pattern| glob(pattern, found.name)) {
+            state.let_go.extend(found.thread);
+            return;
+        }
         match state.by_tid.get(&found.tid) {
             None => {}
             // Seen in the list of all threads before the VM told of it, or another one that had the same id.
             Some(watched) if !watched.java && !found.env.is_null() => self.forget(arena, state, found.tid),
-            Some(_) => return,
+            Some(_) => {
+                state.let_go.extend(found.thread);
+                return;
+            }
         }
         let number = state.free.pop().or_else(|| {
             let next = state.used;
@@ -155,9 +230,13 @@ impl Threads {
         watch.env.store(found.env, Ordering::Relaxed);
         watch.id.store(state.met, Ordering::Relaxed);
         watch.sampled.store(false, Ordering::Relaxed);
+        watch.number.store(number, Ordering::Relaxed);
+        watch.last_context.store(0, Ordering::Relaxed);
+        watch.wall_due.store(0, Ordering::Relaxed);
         watch.tid.store(found.tid, Ordering::Release);
         let java = !found.env.is_null();
-        let mut watched = Watched { number, java, name: found.name.to_vec(), told: false, clock: None };
+        let name = found.name.to_vec();
+        let mut watched = Watched { number, java, name, told: false, clock: None, thread: found.thread };
         if let Some(setting) = state.setting {
             self.start_clock(arena, found.tid, &mut watched, setting);
         }
@@ -173,6 +252,7 @@ impl Threads {
         let Some(mut watched) = state.by_tid.remove(&tid) else { return };
         self.silence(&mut watched);
         self.tell(arena, &mut watched);
+        state.let_go.extend(watched.thread.take());
         if let Some(watch) = self.watch(watched.number) {
             watch.tid.store(0, Ordering::Release);
             watch.env.store(std::ptr::null_mut(), Ordering::Relaxed);
@@ -242,5 +322,35 @@ impl Threads {
             }
         }
         watched.clock = None;
+    }
+}
+
+/// Whether a name is like a pattern, in which `*` stands for anything.
+fn glob(pattern: &[u8], name: &[u8]) -> bool {
+    let mut pieces = pattern.split(|&byte| byte == b'*');
+    let Some(mut rest) = pieces.next().and_then(|first| name.strip_prefix(first)) else { return false };
+    let mut pieces: Vec<&[u8]> = pieces.collect();
+    let Some(last) = pieces.pop() else { return rest.is_empty() };
+    for piece in pieces.into_iter().filter(|piece| !piece.is_empty()) {
+        let Some(at) = rest.windows(piece.len()).position(|found| found == piece) else { return false };
+        rest = rest.get(at + piece.len()..).unwrap_or_default();
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::glob;
+
+    #[test]
+    fn a_star_stands_for_anything() {
+        for (pattern, name) in
+            [("main", "main"), ("*", ""), ("pool-*-thread-*", "pool-1-thread-22"), ("*x*", "axb")]
+        {
+            assert!(glob(pattern.as_bytes(), name.as_bytes()), "{pattern} {name}");
+        }
+        for (pattern, name) in [("main", "main2"), ("a*b", "a"), ("pool-*", "pol-1"), ("*ab", "aba")] {
+            assert!(!glob(pattern.as_bytes(), name.as_bytes()), "{pattern} {name}");
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! Our own thread: what samples need and a signal handler may not do.
 
 use std::os::fd::AsRawFd;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use quipu_jvm::Env;
@@ -21,7 +20,6 @@ const THREADS_EVERY: Duration = Duration::from_millis(500);
 pub struct Upkeep {
     methods: Methods,
     looked_for_threads: Option<Instant>,
-    running: bool,
 }
 
 impl Upkeep {
@@ -33,6 +31,7 @@ impl Upkeep {
             self.find_threads(engine);
         }
         engine.threads.upkeep(engine.arena, None);
+        engine.threads.release(env);
     }
 
     /// Lays out memory ahead of the handlers.
@@ -54,51 +53,24 @@ impl Upkeep {
                 continue;
             };
             alive.push(tid);
-            if tid == engine.own_thread.load(Ordering::Relaxed) || engine.threads.knows(tid) {
+            if engine.own_threads.contain(tid) || engine.threads.knows(tid) {
                 continue;
             }
             let name = std::fs::read(task.path().join("comm")).unwrap_or_default();
             let name = name.strip_suffix(b"\n").unwrap_or(&name);
-            engine.threads.add(engine.arena, &Found { tid, env: std::ptr::null_mut(), name });
+            let found = Found { tid, env: std::ptr::null_mut(), name, thread: None };
+            engine.threads.add(engine.arena, found);
         }
         alive.sort_unstable();
         engine.threads.upkeep(engine.arena, Some(&|tid| alive.binary_search(&tid).is_ok()));
     }
-
-    /// Starts our thread, once.
-    pub fn start_thread(&mut self, engine: &'static Engine) {
-        if self.running {
-            return;
-        }
-        let started =
-            std::thread::Builder::new().name("Quipu".to_owned()).stack_size(512 << 10).spawn(move || {
-                crate::guard::guarded((), || body(engine));
-            });
-        self.running = started.is_ok();
-    }
 }
 
-fn body(engine: &'static Engine) {
-    block_signals();
-    // SAFETY: a plain query.
-    engine.own_thread.store(unsafe { libc::gettid() }, Ordering::Relaxed);
-    let Ok(mut attached) = engine.vm.attach_current_thread(c"Quipu") else { return };
+/// Looks after things for as long as the process lives. The thread's body.
+pub fn body(engine: &'static Engine, env: &mut Env<'_>) {
     loop {
         wait(engine);
-        let _ = attached.with_env(|env| lock(&engine.upkeep).run(engine, env));
-    }
-}
-
-/// Signals to the process are the program's; those that this thread's own instructions raise are the VM's.
-fn block_signals() {
-    // SAFETY: sets of signals are plain data; only this thread's mask changes.
-    unsafe {
-        let mut all: libc::sigset_t = std::mem::zeroed();
-        libc::sigfillset(&mut all);
-        for fault in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP] {
-            libc::sigdelset(&mut all, fault);
-        }
-        libc::pthread_sigmask(libc::SIG_SETMASK, &all, std::ptr::null_mut());
+        let _ = env.with_frame(16, |env| lock(&engine.upkeep).run(engine, env));
     }
 }
 

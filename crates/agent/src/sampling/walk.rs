@@ -8,7 +8,7 @@ use quipu_arena::append::Context;
 use quipu_arena::layout::{self, frame, header, mark, place_word};
 use quipu_arena::writer::ArenaWriter;
 use quipu_jvm::hotspot::{AsyncGetCallTrace, CallFrame, CallTrace, WalkFailure};
-use quipu_jvm::sys::JNIEnv;
+use quipu_jvm::sys::{JNIEnv, jvmtiFrameInfo};
 
 use super::contexts::Contexts;
 use super::fault::{self, Recovery};
@@ -88,6 +88,9 @@ impl Walker {
                     Ok(0) => find(arena, contexts, marked(0, mark::NO_FRAMES)),
                     Ok(count) => {
                         let frames = std::slice::from_raw_parts(frames, count.min(DEEPEST));
+                        let frames = frames
+                            .iter()
+                            .map(|frame| (frame.method as usize as u64, u32::try_from(frame.bci).ok()));
                         insert(arena, contexts, frames)
                     }
                     Err(_) => failed(arena, contexts, cause_of(trace.frames_or_failure)),
@@ -99,18 +102,38 @@ impl Walker {
     }
 }
 
+impl Walker {
+    /// The context of a stack that the VM walked. Not in signal handlers, though it could be.
+    pub fn insert_waiting(
+        &self,
+        arena: &ArenaWriter,
+        contexts: &Contexts,
+        frames: &[jvmtiFrameInfo],
+    ) -> Option<u32> {
+        if frames.is_empty() {
+            return find(arena, contexts, marked(0, mark::NO_FRAMES));
+        }
+        let frames =
+            frames.iter().map(|frame| (frame.method as usize as u64, u32::try_from(frame.location).ok()));
+        insert(arena, contexts, frames)
+    }
+}
+
 /// The context of a stack, given with the youngest frame first.
-fn insert(arena: &ArenaWriter, contexts: &Contexts, frames: &[CallFrame]) -> Option<u32> {
+fn insert(
+    arena: &ArenaWriter,
+    contexts: &Contexts,
+    frames: impl DoubleEndedIterator<Item = (u64, Option<u32>)> + ExactSizeIterator,
+) -> Option<u32> {
     let mut context = 0;
     if frames.len() == DEEPEST {
         context = failed(arena, contexts, Cause::Truncated)?;
     }
-    for frame in frames.iter().rev() {
-        let code = frame.method as usize as u64;
-        let next = match (code, u32::try_from(frame.bci)) {
+    for (code, bci) in frames.rev() {
+        let next = match (code, bci) {
             (0, _) => marked(context, mark::UNKNOWN_METHOD),
-            (code, Ok(bci)) => Context { code, parent: context, place: place_word(frame::JAVA, Some(bci)) },
-            (code, Err(_)) => Context { code, parent: context, place: place_word(frame::NATIVE, None) },
+            (code, Some(bci)) => Context { code, parent: context, place: place_word(frame::JAVA, Some(bci)) },
+            (code, None) => Context { code, parent: context, place: place_word(frame::NATIVE, None) },
         };
         context = find(arena, contexts, next)?;
     }

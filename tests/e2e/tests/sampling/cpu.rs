@@ -13,7 +13,7 @@ pub fn assert_nearly_whole(run: &Run) {
     assert!(missing.is_empty(), "lost {missing:?}; {}", run.said());
     let failures: u64 = failed.iter().map(|(_, n)| **n).sum();
     // While a VM starts, most of what it does is not Java.
-    assert!(failures <= 10 + walks / 100, "{failed:?} of {walks}");
+    assert!(failures <= 20 + walks / 100, "{failed:?} of {walks}");
 }
 
 #[test]
@@ -28,9 +28,12 @@ fn two_threads_that_use_three_to_one_have_three_to_one() {
         // All of it is charged: 1,600 ms were used.
         let used = (three + one) as f64 / 1e6;
         assert!((used - 1600.0).abs() <= 80.0, "{used} ms");
+        // Once they wait, those who wait use none.
+        let last = run.profile().samples().last().expect("samples").time;
+        let later = run.profile().select_time(last / 2..last + 1);
+        let later = Shares::of(&later, "cpu");
         for i in 0..10 {
-            let waiting = percent(cpu.thread(&format!("waiting {i}")), cpu.sum());
-            assert!(waiting < 1.0, "waiting {i} has {waiting} %");
+            assert_eq!(later.thread(&format!("waiting {i}")), 0, "waiting {i}");
         }
         assert!(percent(cpu.own("Burning", "spin"), three + one) > 90.0);
         assert!(cpu.total("Burning", "threeParts") > cpu.total("Burning", "onePart"));

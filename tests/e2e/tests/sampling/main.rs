@@ -4,3 +4,5 @@
 mod attached;
 mod cpu;
 mod depth;
+mod doctor;
+mod wall;
