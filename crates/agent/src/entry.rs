@@ -5,6 +5,7 @@ use std::ffi::{CStr, c_char, c_uchar, c_void};
 use quipu_jvm::sys::{self, JNIEnv, JavaVM, jclass, jint, jobject, jthread, jvmtiEnv, jvmtiEventCallbacks};
 use quipu_jvm::{Env, Jvm, Ref};
 
+use crate::control;
 use crate::guard::guarded;
 use crate::hook;
 use crate::options::Options;
@@ -138,6 +139,7 @@ unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, env: *mut JNIEnv) {
             // What was seen last is told; there is nobody left to complain to.
             let _ = sampling::set(session, &mut env, &sampling::Wanted::default());
         }
+        control::close();
         session.end();
     });
 }

@@ -17,6 +17,7 @@
 )]
 
 mod agents;
+mod control;
 mod entry;
 mod groups;
 mod guard;
@@ -25,6 +26,7 @@ mod jimage;
 mod locks;
 mod natives;
 mod options;
+mod own_thread;
 mod pins;
 mod registry;
 mod sampling;

@@ -14,6 +14,8 @@ use crate::sampling::Wanted;
 pub struct Options {
     /// Whether classes are instrumented to count everything.
     pub exact: bool,
+    /// Measure nothing until told to.
+    pub idle: bool,
     /// What is sampled.
     pub sampling: Wanted,
     /// Directory for the arena.
@@ -77,6 +79,7 @@ impl Options {
     pub fn parse(text: &str) -> Result<Options, BadOption> {
         let mut options = Options {
             exact: false,
+            idle: false,
             sampling: Wanted::default(),
             directory: None,
             limit: default_limit(),
@@ -97,7 +100,7 @@ impl Options {
             options.set(key, &value)?;
         }
         // What is done unless something else was asked for.
-        options.exact |= !options.sampling.any();
+        options.exact |= !options.sampling.any() && !options.idle;
         Ok(options)
     }
 
@@ -118,6 +121,7 @@ impl Options {
     fn set(&mut self, key: &str, value: &str) -> Result<(), BadOption> {
         match key {
             "exact" => self.exact = true,
+            "idle" => self.idle = true,
             "cpu" => self.sampling.cpu = Some(rate(key, value)?),
             "wall" => self.sampling.wall = Some(rate(key, value)?),
             "threads" => self.sampling.threads.push(value.to_owned()),
@@ -173,7 +177,8 @@ fn number(key: &str, value: &str) -> Result<u64, BadOption> {
 /// The fastest that anybody can sample.
 const FASTEST: u32 = 10_000;
 
-fn rate(key: &str, value: &str) -> Result<u32, BadOption> {
+/// So many a second.
+pub fn rate(key: &str, value: &str) -> Result<u32, BadOption> {
     let rate = value.parse().ok().filter(|rate| (1..=FASTEST).contains(rate));
     rate.ok_or_else(|| bad(key, value, "a rate from 1 to 10000"))
 }
@@ -221,6 +226,7 @@ mod tests {
     fn everything_is_counted_unless_something_else_is_asked_for() {
         let kinds = |text| Options::parse(text).map(|o| (o.exact, o.sampling.cpu)).unwrap();
         assert_eq!(kinds(""), (true, None));
+        assert_eq!(kinds("idle"), (false, None));
         assert_eq!(kinds("cpu=100"), (false, Some(100)));
         assert_eq!(kinds("cpu=100,exact"), (true, Some(100)));
     }

@@ -13,6 +13,7 @@ use quipu_jvm::{
 use quipu_rewrite::Plan;
 
 use crate::agents;
+use crate::control;
 use crate::natives;
 use crate::options::Options;
 use crate::pins;
@@ -58,6 +59,10 @@ pub fn start(session: &'static Session, env: &mut Env<'_>, options: &Options) ->
     if !session.described.swap(true, Ordering::Relaxed) {
         describe(session);
     }
+    // The program can be profiled without being steered.
+    if let Err(error) = control::open(session) {
+        session.leave(b"the control socket", &error.to_string());
+    }
     if options.exact {
         instrument(session, env, options).map_err(|e| e.to_string())?;
     }
@@ -89,7 +94,7 @@ pub fn add_capabilities(jvmti: Jvmti) -> Result<(), Error> {
 }
 
 /// Instruments the VM as the options say.
-fn instrument(session: &'static Session, env: &mut Env<'_>, options: &Options) -> Result<(), Error> {
+pub fn instrument(session: &'static Session, env: &mut Env<'_>, options: &Options) -> Result<(), Error> {
     let began = Instant::now();
     if RUNTIME.get().is_none() {
         add_capabilities(session.jvmti)?;
@@ -125,6 +130,7 @@ fn instrument(session: &'static Session, env: &mut Env<'_>, options: &Options) -
 
 /// Stops measuring. Instrumentation is taken out again: every class is retransformed to the bytes it was loaded with.
 pub fn stop(session: &'static Session, env: &mut Env<'_>) -> Result<(), Error> {
+    control::close();
     let stopped = sampling::set(session, env, &Wanted::default());
     let removed = remove_instrumentation(session, env);
     // The collector holds the file open; nobody needs its name any more.
@@ -135,7 +141,8 @@ pub fn stop(session: &'static Session, env: &mut Env<'_>) -> Result<(), Error> {
     removed
 }
 
-fn remove_instrumentation(session: &'static Session, env: &mut Env<'_>) -> Result<(), Error> {
+/// Takes instrumentation out again; nothing if there is none.
+pub fn remove_instrumentation(session: &'static Session, env: &mut Env<'_>) -> Result<(), Error> {
     // Loaded classes first: while the plan is there, it tells which of them were touched.
     let Some(plan) = session.plan() else { return Ok(()) };
     session.set_plan(None);

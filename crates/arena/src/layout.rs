@@ -60,6 +60,10 @@ pub mod header {
     pub const CLASSES_LEFT: u64 = 104;
     /// `u64`: walks of a stack that were tried.
     pub const WALKS: u64 = 120;
+    /// `u64`: samples that threads took of themselves.
+    pub const SAMPLES: u64 = 128;
+    /// `u64`: nanoseconds that took them.
+    pub const SAMPLING_NANOS: u64 = 136;
     /// `u64` each: what samplers lost, in the order of [`super::CAUSES`].
     pub const LOST: u64 = 512;
 }

@@ -81,6 +81,10 @@ pub struct Header {
     pub classes_left: u64,
     /// Stacks that were walked, or tried to be.
     pub walks: u64,
+    /// Samples that threads took of themselves.
+    pub samples: u64,
+    /// Nanoseconds that took them.
+    pub sampling_nanos: u64,
     /// What samplers lost, in the order of [`layout::CAUSES`].
     pub lost: [u64; layout::CAUSES.len()],
 }
@@ -308,6 +312,8 @@ fn read_header(bytes: Bytes<'_>) -> Result<Header, NotAnArena> {
         methods_left: u64_at(header::METHODS_LEFT)?,
         classes_left: u64_at(header::CLASSES_LEFT)?,
         walks: u64_at(header::WALKS)?,
+        samples: u64_at(header::SAMPLES)?,
+        sampling_nanos: u64_at(header::SAMPLING_NANOS)?,
         lost: std::array::from_fn(|cause| bytes.u64(header::LOST + 8 * cause as u64).unwrap_or(0)),
     })
 }

@@ -203,6 +203,12 @@ impl ArenaWriter {
         self.long(field).fetch_add(n, Ordering::Relaxed);
     }
 
+    /// One of the header's numbers.
+    pub fn read(&self, field: u64) -> u64 {
+        debug_assert!(field + 8 <= layout::HEADER_SIZE);
+        self.long(field).load(Ordering::Relaxed)
+    }
+
     /// Says that the target ended in an orderly way.
     pub fn end(&self) {
         self.long(header::ENDED).store(now(), Ordering::Relaxed);

@@ -20,6 +20,9 @@ pub fn library() -> anyhow::Result<PathBuf> {
     })
 }
 
+/// The agent's option for measuring nothing until told to.
+pub const IDLE: &str = "idle";
+
 /// The agent's options for what was asked, with the arena in `directory`.
 pub fn run_options(kinds: &Kinds, directory: &std::path::Path) -> String {
     format!("dir={},{}", escape(&directory.display().to_string()), attach_options(kinds))
@@ -28,6 +31,7 @@ pub fn run_options(kinds: &Kinds, directory: &std::path::Path) -> String {
 /// The agent's options for what was asked; the arena goes to the target's user's own directory.
 pub fn attach_options(kinds: &Kinds) -> String {
     let mut options = Vec::new();
+    options.extend(kinds.idle.then(|| IDLE.to_owned()));
     options.extend(kinds.cpu.map(|rate| format!("cpu={rate}")));
     options.extend(kinds.wall.map(|rate| format!("wall={rate}")));
     options.extend(kinds.threads.iter().map(|name| format!("threads={}", escape(name))));

@@ -99,7 +99,7 @@ fn wait(target: &Target, duration: Option<Duration>) -> anyhow::Result<bool> {
 }
 
 /// The process a person means.
-fn find(target: &str) -> anyhow::Result<u32> {
+pub fn find(target: &str) -> anyhow::Result<u32> {
     if let Ok(pid) = target.parse() {
         return Ok(pid);
     }

@@ -26,6 +26,10 @@ pub struct Kinds {
     #[arg(long, value_name = "NAME", help_heading = "Sampled profiles")]
     pub threads: Vec<String>,
 
+    /// Measure nothing until told to, with `quipu ctl`
+    #[arg(long, help_heading = "What to measure", conflicts_with_all = ["exact", "cpu", "wall", "agent"])]
+    pub idle: bool,
+
     #[command(flatten)]
     pub exact_options: ExactOptions,
 
@@ -41,7 +45,7 @@ pub struct Kinds {
 impl Kinds {
     /// Whether classes are instrumented to count everything.
     pub fn exact(&self) -> bool {
-        self.exact || self.agent.is_some() || !self.sampled()
+        self.exact || self.agent.is_some() || !(self.sampled() || self.idle)
     }
 
     /// Whether stacks are sampled.

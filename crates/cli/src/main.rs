@@ -5,6 +5,7 @@ mod agent_api;
 mod attach;
 mod calibrate;
 mod collect;
+mod ctl;
 mod demo;
 mod deterministic;
 mod doctor;
@@ -50,6 +51,7 @@ enum Command {
     Attach(attach::Attach),
     AgentApi(agent_api::AgentApi),
     Calibrate(calibrate::Calibrate),
+    Ctl(ctl::Ctl),
     Ps(ps::Ps),
     Doctor(doctor::Doctor),
     Instrument(instrument::Instrument),
@@ -71,6 +73,7 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
         Command::Attach(command) => command.run(),
         Command::AgentApi(command) => command.run(),
         Command::Calibrate(command) => command.run(),
+        Command::Ctl(command) => command.run(),
         Command::Ps(command) => command.run(),
         Command::Doctor(command) => command.run(),
         Command::Instrument(command) => command.run(),

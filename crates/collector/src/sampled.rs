@@ -57,6 +57,14 @@ pub fn feed(contents: &Contents<'_>, before: Option<&Before>, builder: &mut Buil
     }
     let walks = contents.header.walks.saturating_sub(before.walks);
     builder.run.extra.push(("stack walks".to_owned(), walks.to_string()));
+    let header = &contents.header;
+    if header.samples > 0 {
+        builder.run.cost.push(format!(
+            "took {} samples of {:.1} us each",
+            header.samples,
+            header.sampling_nanos as f64 / header.samples as f64 / 1e3
+        ));
+    }
     let first = samples.iter().map(|sample| sample.time).min();
     let base = began.into_iter().chain(first).min().unwrap_or(0);
     Feeder::new(contents, base, builder).feed(&samples);

@@ -4,7 +4,7 @@
 use std::ffi::c_void;
 
 use quipu_arena::append::Sample;
-use quipu_arena::layout::{event, run_state};
+use quipu_arena::layout::{event, header, run_state};
 
 use super::clock;
 use super::lost::{self, Cause};
@@ -119,6 +119,8 @@ fn take(engine: &Engine, watch: &Watch, tid: i32, event: u32, value: u64, uconte
     } else {
         lost::count(engine.arena, Cause::NoRoom);
     }
+    engine.arena.add(header::SAMPLES, 1);
+    engine.arena.add(header::SAMPLING_NANOS, monotonic().saturating_sub(time));
     if engine.wants_upkeep() {
         engine.wake();
     }

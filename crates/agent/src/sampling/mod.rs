@@ -12,7 +12,6 @@ mod handler;
 mod lost;
 mod memory;
 mod methods;
-mod own_thread;
 mod threads;
 mod upkeep;
 mod vm_threads;
@@ -29,11 +28,11 @@ use quipu_jvm::hotspot::{Library, Structs};
 use quipu_jvm::{Capabilities, Capability, Class, Env, Error, Jvmti, Thread, sys};
 
 use crate::locks::lock;
+use crate::own_thread;
 use crate::session::Session;
 use clock::Source;
 use contexts::Contexts;
 use handler::Signals;
-use own_thread::OwnThreads;
 use threads::{Found, Setting, Threads};
 use upkeep::Upkeep;
 use vm_threads::VmThreads;
@@ -49,7 +48,7 @@ struct State {
 impl State {
     fn start_upkeep(&mut self, engine: &'static Engine, env: &Env<'_>) -> Result<(), Error> {
         if !self.has_upkeep {
-            own_thread::start(engine, env, "Quipu", upkeep::body)?;
+            own_thread::start(engine.jvmti, env, "Quipu", upkeep::body)?;
             self.has_upkeep = true;
         }
         Ok(())
@@ -74,7 +73,6 @@ pub struct Engine {
     on: AtomicBool,
     wake: OwnedFd,
     upkeep: Mutex<Upkeep>,
-    own_threads: OwnThreads,
     state: Mutex<State>,
 }
 
@@ -128,6 +126,14 @@ pub fn set(session: &'static Session, env: &mut Env<'_>, wanted: &Wanted) -> Res
     Ok(())
 }
 
+/// Has all that was seen so far written to the arena, names included.
+pub fn flush(session: &'static Session) -> Result<(), String> {
+    let Some(engine) = ENGINE.get() else { return Ok(()) };
+    let text = |e: Error| e.to_string();
+    let mut attached = session.vm.attach_current_thread(c"Quipu control").map_err(text)?;
+    attached.with_env(|env| lock(&engine.upkeep).run(engine, env)).map_err(text)
+}
+
 /// What is sampled now.
 pub fn current() -> Wanted {
     ENGINE.get().map(|engine| lock(&engine.state).wanted.clone()).unwrap_or_default()
@@ -154,7 +160,7 @@ pub fn thread_began(env: &Env<'_>, thread: Thread<'_>) {
     let Some(engine) = ENGINE.get().filter(|engine| engine.is_on()) else { return };
     // SAFETY: a plain query.
     let tid = unsafe { libc::gettid() };
-    if !engine.own_threads.contain(tid) {
+    if !own_thread::is_own(tid) {
         engine.watch(env, thread, tid, env.raw());
     }
 }
@@ -204,7 +210,6 @@ impl Engine {
             on: AtomicBool::new(false),
             wake,
             upkeep: Mutex::default(),
-            own_threads: OwnThreads::default(),
             state: Mutex::default(),
         })
     }
@@ -272,7 +277,7 @@ impl Engine {
         self.threads.set_clocks(self.arena, Some(Setting { source, period, signal: self.signals.cpu }));
     }
 
-    fn set_wall(&'static self, session: &Session, env: &Env<'_>, rate: Option<u32>) -> Result<(), Error> {
+    fn set_wall(&self, session: &Session, env: &Env<'_>, rate: Option<u32>) -> Result<(), Error> {
         let period = rate.map_or(0, period_of);
         let before = self.wall_period.swap(period, Ordering::AcqRel);
         if period == 0 || period == before {
@@ -281,7 +286,7 @@ impl Engine {
         session.note("sampling.wall.period", &period.to_string());
         session.note("sampling.began", &monotonic().to_string());
         // One that is running takes the new period by itself.
-        if before == 0 { own_thread::start(self, env, "Quipu wall clock", wall::run) } else { Ok(()) }
+        if before == 0 { own_thread::start(self.jvmti, env, "Quipu wall clock", wall::run) } else { Ok(()) }
     }
 
     fn watch(&self, env: &Env<'_>, thread: Thread<'_>, tid: i32, raw: *mut sys::JNIEnv) {
@@ -289,6 +294,12 @@ impl Engine {
         let name = info.as_ref().map_or(&b"?"[..], |info| info.name.as_bytes());
         let thread = env.new_global(thread).ok();
         self.threads.add(self.arena, Found { tid, env: raw, name, thread });
+    }
+
+    /// A thread of ours has begun, and the VM has told of it like of any other.
+    fn forget_own_thread(&self) {
+        // SAFETY: a plain query.
+        self.threads.remove(self.arena, unsafe { libc::gettid() });
     }
 
     fn is_on(&self) -> bool {

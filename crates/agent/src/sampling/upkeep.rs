@@ -9,6 +9,7 @@ use super::Engine;
 use super::methods::Methods;
 use super::threads::Found;
 use crate::locks::lock;
+use crate::own_thread;
 
 /// How often it looks after things while something is on.
 const EVERY: Duration = Duration::from_millis(100);
@@ -53,7 +54,7 @@ impl Upkeep {
                 continue;
             };
             alive.push(tid);
-            if engine.own_threads.contain(tid) || engine.threads.knows(tid) {
+            if own_thread::is_own(tid) || engine.threads.knows(tid) {
                 continue;
             }
             let name = std::fs::read(task.path().join("comm")).unwrap_or_default();
@@ -67,7 +68,9 @@ impl Upkeep {
 }
 
 /// Looks after things for as long as the process lives. The thread's body.
-pub fn body(engine: &'static Engine, env: &mut Env<'_>) {
+pub fn body(env: &mut Env<'_>) {
+    let Some(engine) = Engine::get() else { return };
+    engine.forget_own_thread();
     loop {
         wait(engine);
         let _ = env.with_frame(16, |env| lock(&engine.upkeep).run(engine, env));

@@ -24,7 +24,9 @@ struct Seen {
 }
 
 /// Samples until it is switched off. The thread's body.
-pub fn run(engine: &'static Engine, env: &mut Env<'_>) {
+pub fn run(env: &mut Env<'_>) {
+    let Some(engine) = Engine::get() else { return };
+    engine.forget_own_thread();
     let mut frames = vec![jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 }; DEEPEST];
     let mut seen: HashMap<u32, Seen> = HashMap::new();
     let mut then = monotonic();

@@ -2,6 +2,7 @@
 #![allow(missing_docs, reason = "tests say what they test by their names")]
 
 mod attached;
+mod control;
 mod cpu;
 mod depth;
 mod doctor;
