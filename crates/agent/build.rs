@@ -10,16 +10,20 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// In the order in which they must be defined: each needs only those before it.
-const CLASSES: [&str; 4] = ["Layout", "Natives", "Cursor", "Probe"];
+const CLASSES: [&str; 5] = ["Layout", "Natives", "Cursor", "Direct", "Probe"];
 
 /// The same for what is defined only if the user has an agent of his own: the API first.
 const AGENT_API: [&str; 3] = ["MethodId", "Context", "ExactProfiler"];
 const AGENT_CLASSES: [&str; 6] = ["Chunks", "Methods", "Tree", "NodeContext", "DerivedContext", "Activation"];
 
+/// And for what is defined only where tests are waited for.
+const TEST_CLASSES: [&str; 1] = ["Tests"];
+
 fn main() -> Result<(), Box<dyn Error>> {
     let sources = [
         PathBuf::from("../../java/runtime/quipu/runtime"),
         PathBuf::from("../../java/agents/quipu/runtime"),
+        PathBuf::from("../../java/testing/quipu/runtime"),
         PathBuf::from("../../java/api/quipu"),
     ];
     for folder in &sources {
@@ -71,6 +75,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let runtime = |names: &[&str]| names.iter().map(|name| format!("java/quipu/{name}")).collect::<Vec<_>>();
     let api = AGENT_API.map(|name| format!("quipu/{name}"));
     fs::write(out.join("runtime_classes.rs"), list(&classes, &runtime(&CLASSES)))?;
+    fs::write(out.join("test_classes.rs"), list(&classes, &runtime(&TEST_CLASSES)))?;
     fs::write(
         out.join("agent_classes.rs"),
         list(&classes, &[api.to_vec(), runtime(&AGENT_CLASSES)].concat()),

@@ -1,4 +1,4 @@
-//! Compiles the API that agents are written against, for Java 8 and newer.
+//! Compiles the API that agents are written against and the listeners for test frameworks, for Java 8 and newer.
 
 use std::error::Error;
 use std::fs;
@@ -6,20 +6,29 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let sources = PathBuf::from("../../java/api/quipu");
-    println!("cargo::rerun-if-changed={}", sources.display());
     println!("cargo::rerun-if-env-changed=JAVA_HOME");
     let out = PathBuf::from(std::env::var("OUT_DIR")?);
-    let classes = out.join("classes");
+    let java = PathBuf::from("../../java");
+    compile(&out, "classes", &[java.join("api")])?;
+    // The frameworks themselves are not here: what is needed of them is declared in the stubs, which stay outside.
+    compile(&out, "listeners", &[java.join("junit")])?;
+    // By itself: a class that is called like a package cannot be compiled together with it.
+    compile(&out, "jmh", &[java.join("jmh")])?;
+    Ok(())
+}
+
+/// Compiles what is below some folders; a list of the classes that are Quipu's own goes to `NAME.rs`.
+fn compile(out: &Path, name: &str, folders: &[PathBuf]) -> Result<(), Box<dyn Error>> {
+    let classes = out.join(name);
     if classes.exists() {
         fs::remove_dir_all(&classes)?;
     }
     fs::create_dir_all(&classes)?;
     let mut files = Vec::new();
-    for entry in fs::read_dir(&sources)? {
-        files.push(entry?.path());
+    for folder in folders {
+        println!("cargo::rerun-if-changed={}", folder.display());
+        below(folder, "java", &mut files)?;
     }
-    files.sort();
     let javac = javac();
     let output = Command::new(&javac)
         .args(["-source", "8", "-target", "8", "-Xlint:-options", "-nowarn", "-g", "-d"])
@@ -32,16 +41,29 @@ fn main() -> Result<(), Box<dyn Error>> {
     if !output.status.success() {
         return Err(format!("javac failed:\n{}", String::from_utf8_lossy(&output.stderr)).into());
     }
-    let rows: String = files
+    let mut found = Vec::new();
+    below(&classes, "class", &mut found)?;
+    found.retain(|file| file.strip_prefix(&classes).is_ok_and(|name| !name.starts_with("org")));
+    let rows: String = found
         .iter()
-        .filter_map(|file| file.file_stem())
-        .map(|name| {
-            let name = name.to_string_lossy();
-            let file = classes.join("quipu").join(format!("{name}.class"));
-            format!("    (\"quipu/{name}.class\", include_bytes!({:?})),\n", file.display().to_string())
-        })
+        .filter_map(|file| Some((file.strip_prefix(&classes).ok()?, file)))
+        .map(|(name, file)| format!("    ({:?}, include_bytes!({:?})),\n", name.display().to_string(), file))
         .collect();
-    fs::write(out.join("classes.rs"), format!("&[\n{rows}]\n"))?;
+    fs::write(out.join(format!("{name}.rs")), format!("&[\n{rows}]\n"))?;
+    Ok(())
+}
+
+/// Files with this extension, in a steady order.
+fn below(folder: &Path, extension: &str, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    let mut entries = fs::read_dir(folder)?.collect::<std::io::Result<Vec<_>>>()?;
+    entries.sort_by_key(|entry| entry.file_name());
+    for path in entries.iter().map(|entry| entry.path()) {
+        if path.is_dir() {
+            below(&path, extension, files)?;
+        } else if path.extension().is_some_and(|found| found == extension) {
+            files.push(path);
+        }
+    }
     Ok(())
 }
 

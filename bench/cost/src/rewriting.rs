@@ -82,9 +82,12 @@ fn plan(analysis: BlockAnalysis) -> Plan {
     Plan {
         runtime: "java/quipu",
         relative_to: None,
+        direct: true,
+        folds: false,
         analysis,
         sites: false,
         blocks: false,
+        allocations: false,
         selection: Selection::default(),
         activation: false,
         weights: None,

@@ -3,11 +3,12 @@
 use std::ffi::{CStr, c_char, c_uchar, c_void};
 
 use quipu_jvm::sys::{self, JNIEnv, JavaVM, jclass, jint, jobject, jthread, jvmtiEnv, jvmtiEventCallbacks};
-use quipu_jvm::{Env, Jvm, Ref};
+use quipu_jvm::{Capabilities, Capability, Env, Jvm, Jvmti, Ref};
 
 use crate::control;
 use crate::guard::guarded;
 use crate::hook;
+use crate::listeners;
 use crate::options::Options;
 use crate::sampling;
 use crate::session::Session;
@@ -26,7 +27,7 @@ pub unsafe extern "system" fn Agent_OnLoad(vm: *mut JavaVM, options: *const c_ch
         // SAFETY: the VM's pointers, valid as JVMTI says.
         let prepared = unsafe { (Jvm::from_raw(vm), parse(options)) };
         let prepared = match prepared {
-            (Some(vm), Ok(options)) => prepare(vm, options).map(drop),
+            (Some(vm), Ok(options)) => prepare_early(vm, options),
             (None, _) => Err("no VM".to_owned()),
             (_, Err(why)) => Err(why),
         };
@@ -75,8 +76,16 @@ unsafe fn attached(vm: *mut JavaVM, options: *const c_char) -> Result<(), String
         (Some(session), false) if session.plan().is_some() || sampling::current().any() => {
             return Err("a profile is being taken already: end that one first".to_owned());
         }
+        (Some(session), false) if options.exact && session.options.threads != options.threads => {
+            return Err(
+                "the threads to count cannot be changed in a process that was profiled before".to_owned()
+            );
+        }
         (Some(session), false) => session,
-        (None, false) => prepare(vm, Options::clone(&options))?,
+        (None, false) => {
+            let jvmti = vm.jvmti().map_err(|e| e.to_string())?;
+            prepare(vm, jvmti, Options::clone(&options))?
+        }
     };
     vm.with_env(|env| start::start(session, env, &options)).map_err(|e| e.to_string())?
 }
@@ -93,10 +102,27 @@ unsafe fn parse(options: *const c_char) -> Result<Options, String> {
     Options::parse(&text).map_err(|e| e.to_string())
 }
 
-/// Makes the session and asks for events.
-fn prepare(vm: Jvm, options: Options) -> Result<&'static Session, String> {
+/// The same before there is a VM: `Thread` is yet to be loaded, and can get a field.
+fn prepare_early(vm: Jvm, options: Options) -> Result<(), String> {
     let text = |e: quipu_jvm::Error| e.to_string();
     let jvmti = vm.jvmti().map_err(text)?;
+    // Nothing that instrumentation needs is asked for unless there is going to be some.
+    let instruments = options.exact;
+    let early = Capabilities::of(&[Capability::CAN_GENERATE_EARLY_CLASS_HOOK_EVENTS]);
+    let direct = instruments && {
+        let missing = jvmti.add_available_capabilities(&early).map_err(text)?;
+        !missing.contains(Capability::CAN_GENERATE_EARLY_CLASS_HOOK_EVENTS)
+    };
+    let session = prepare(vm, jvmti, Options { direct, ..options })?;
+    if direct {
+        session.jvmti.set_event_mode(sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true, None).map_err(text)?;
+    }
+    Ok(())
+}
+
+/// Makes the session and asks for events.
+fn prepare(vm: Jvm, jvmti: Jvmti, options: Options) -> Result<&'static Session, String> {
+    let text = |e: quipu_jvm::Error| e.to_string();
     if options.exact {
         // Some VMs give more in this phase than later.
         start::add_capabilities(jvmti).map_err(text)?;
@@ -125,7 +151,11 @@ unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread
     guarded((), || {
         // SAFETY: the VM passes this thread's environment.
         let (Some(session), Some(mut env)) = (Session::get(), unsafe { Env::from_raw(env) }) else { return };
-        if let Err(why) = start::start(session, &mut env, &session.options) {
+        let started = match &session.options.tests {
+            Some(jar) => listeners::wait(session, &env, jar).map_err(|e| e.to_string()),
+            None => start::start(session, &mut env, &session.options),
+        };
+        if let Err(why) = started {
             complain(&why);
         }
     });
@@ -213,6 +243,6 @@ unsafe extern "system" fn class_file_load_hook(
 }
 
 /// Tells the person at the target why there is no profile.
-fn complain(why: &str) {
+pub(crate) fn complain(why: &str) {
     eprintln!("quipu: not profiling: {why}");
 }

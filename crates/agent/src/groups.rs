@@ -5,6 +5,7 @@ use std::sync::Mutex;
 
 use quipu_arena::record::Record;
 use quipu_arena::writer::ArenaWriter;
+use quipu_rewrite::glob;
 
 use crate::locks::lock;
 use crate::options::MergeThreads;
@@ -12,6 +13,8 @@ use crate::options::MergeThreads;
 /// The groups met so far.
 pub struct Groups {
     merge: MergeThreads,
+    /// Names of the threads to count; all if there are none.
+    wanted: Vec<String>,
     known: Mutex<State>,
 }
 
@@ -30,8 +33,13 @@ struct Group {
 
 impl Groups {
     /// No groups yet.
-    pub fn new(merge: MergeThreads) -> Groups {
-        Groups { merge, known: Mutex::default() }
+    pub fn new(merge: MergeThreads, wanted: Vec<String>) -> Groups {
+        Groups { merge, wanted, known: Mutex::default() }
+    }
+
+    /// Whether a thread of this name is to be counted.
+    pub fn wants(&self, name: &[u8]) -> bool {
+        self.wanted.is_empty() || self.wanted.iter().any(|pattern| glob(pattern.as_bytes(), name))
     }
 
     /// The group of a thread that begins to run instrumented code; `None` if the arena is full.

@@ -9,6 +9,10 @@ use quipu_rewrite::{Plan, rewrite};
 
 use crate::registry::Entered;
 use crate::session::Session;
+use crate::thread_field;
+
+/// What [`Session::loader`] says of the boot loader.
+const BOOT_LOADER: u32 = 0;
 
 /// The new bytes of a class, or `None` to leave it as it is.
 pub fn transform(session: &Session, loader: Option<Object<'_>>, bytes: &[u8]) -> Option<Vec<u8>> {
@@ -23,6 +27,10 @@ pub fn transform(session: &Session, loader: Option<Object<'_>>, bytes: &[u8]) ->
         }
     };
     session.world.learn(&class);
+    if class.name() == thread_field::CLASS && session.options.direct {
+        let rewritten = session.plan().and_then(|plan| transform_parsed(session, &plan, BOOT_LOADER, &class));
+        return with_thread_field(session, rewritten.as_deref().unwrap_or(bytes));
+    }
     let plan = session.plan()?;
     if !plan.touches(class.name()) {
         return None;
@@ -34,6 +42,14 @@ pub fn transform(session: &Session, loader: Option<Object<'_>>, bytes: &[u8]) ->
     let changed = transform_parsed(session, &plan, loader, &class);
     session.spent(began.elapsed().as_nanos());
     changed
+}
+
+/// `Thread` as it must always look in this VM: the field is there or not from the first time on.
+fn with_thread_field(session: &Session, bytes: &[u8]) -> Option<Vec<u8>> {
+    let new_thread = session.arena.address(header::NEW_THREAD) as i64;
+    let changed = thread_field::add(bytes, new_thread).ok()?;
+    session.set_direct();
+    Some(changed)
 }
 
 fn transform_parsed(session: &Session, plan: &Plan, loader: u32, class: &ClassFile<'_>) -> Option<Vec<u8>> {

@@ -10,12 +10,13 @@ use crate::guard::guarded;
 use crate::session::Session;
 
 /// The table to register.
-pub fn table() -> [NativeMethod<'static>; 8] {
+pub fn table() -> [NativeMethod<'static>; 9] {
     let method = |name, descriptor, function| NativeMethod { name, descriptor, function };
     [
         method(c"base", c"()J", base as *mut c_void),
         method(c"sizes", c"()J", sizes as *mut c_void),
-        method(c"sink", c"(I)J", sink as *mut c_void),
+        method(c"sink", c"()J", sink as *mut c_void),
+        method(c"direct", c"()Z", direct as *mut c_void),
         method(c"maxDepth", c"()I", max_depth as *mut c_void),
         method(c"sites", c"()Z", sites as *mut c_void),
         method(c"commit", c"(J)Z", commit as *mut c_void),
@@ -32,8 +33,12 @@ extern "system" fn sizes(_: *mut JNIEnv, _: jclass) -> i64 {
     guarded(0, || Session::get().map_or(0, |s| s.registry.sizes() as i64))
 }
 
-extern "system" fn sink(_: *mut JNIEnv, _: jclass, slot: i32) -> i64 {
-    guarded(0, || crate::sink::new(slot.cast_unsigned()) as i64)
+extern "system" fn sink(_: *mut JNIEnv, _: jclass) -> i64 {
+    guarded(0, || Session::get().map_or(0, |s| s.next_sink() as i64))
+}
+
+extern "system" fn direct(_: *mut JNIEnv, _: jclass) -> u8 {
+    guarded(0, || Session::get().is_some_and(Session::is_direct).into())
 }
 
 extern "system" fn max_depth(_: *mut JNIEnv, _: jclass) -> i32 {
@@ -53,6 +58,9 @@ extern "system" fn commit(_: *mut JNIEnv, _: jclass, end: i64) -> u8 {
     })
 }
 
+/// Group of threads that are not to be counted, as `Cursor` has it.
+const UNCOUNTED: i32 = -2;
+
 extern "system" fn group(env: *mut JNIEnv, _: jclass, thread: jobject) -> i32 {
     guarded(-1, || {
         // SAFETY: the VM passes this thread's environment and a local reference that lasts for this call.
@@ -64,6 +72,9 @@ extern "system" fn group(env: *mut JNIEnv, _: jclass, thread: jobject) -> i32 {
         let is_virtual = env.is_virtual(thread);
         let info = session.jvmti.thread_info(&env, Some(thread));
         let name = info.as_ref().map_or(&b"?"[..], |info| info.name.as_bytes());
+        if !session.groups.wants(name) {
+            return UNCOUNTED;
+        }
         let group = session.groups.join(&session.arena, name, is_virtual);
         group.and_then(|id| i32::try_from(id).ok()).unwrap_or(-1)
     })

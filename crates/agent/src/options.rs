@@ -28,10 +28,14 @@ pub struct Options {
     pub sites: bool,
     /// Whether executions of each block are counted.
     pub blocks: bool,
+    /// Whether allocation instructions are counted.
+    pub allocations: bool,
     /// Contexts below this depth are folded.
     pub max_depth: u32,
     /// Which classes and methods are counted.
     pub selection: Selection,
+    /// Names of the threads to count, with stars; all if there are none.
+    pub threads: Vec<String>,
     /// How trees of ended threads are shared.
     pub merge: MergeThreads,
     /// Whether the JDK's sources of variation are pinned.
@@ -40,8 +44,12 @@ pub struct Options {
     pub agent: Option<JavaAgent>,
     /// What instructions count, and the file that says so.
     pub weights: Option<(String, Arc<Weights>)>,
+    /// The jar with what test frameworks find; counting begins when something in it asks for it.
+    pub tests: Option<PathBuf>,
     /// Take the instrumentation out again.
     pub stop: bool,
+    /// Whether threads get a field for the published slot; set if the agent is there early enough.
+    pub direct: bool,
 }
 
 /// An agent in Java.
@@ -86,19 +94,24 @@ impl Options {
             analysis: BlockAnalysis::Default,
             sites: false,
             blocks: false,
+            allocations: false,
             max_depth: u32::MAX,
             selection: Selection::default(),
+            threads: Vec::new(),
             merge: MergeThreads::Name,
             deterministic: false,
             agent: None,
             weights: None,
+            tests: None,
             stop: false,
+            direct: false,
         };
         for pair in text.split(',').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             let value = unescape(value);
             options.set(key, &value)?;
         }
+        options.sampling.threads.clone_from(&options.threads);
         // What is done unless something else was asked for.
         options.exact |= !options.sampling.any() && !options.idle;
         Ok(options)
@@ -109,9 +122,12 @@ impl Options {
         Plan {
             runtime: "java/quipu",
             relative_to: None,
+            direct: false,
+            folds: self.max_depth != u32::MAX,
             analysis: self.analysis,
             sites: self.sites,
             blocks: self.blocks,
+            allocations: self.allocations,
             selection: self.selection.clone(),
             activation: false,
             weights: self.weights.as_ref().map(|(_, weights)| Arc::clone(weights)),
@@ -124,17 +140,19 @@ impl Options {
             "idle" => self.idle = true,
             "cpu" => self.sampling.cpu = Some(rate(key, value)?),
             "wall" => self.sampling.wall = Some(rate(key, value)?),
-            "threads" => self.sampling.threads.push(value.to_owned()),
             "stop" => self.stop = true,
             "dir" => self.directory = Some(PathBuf::from(value)),
             "limit" => self.limit = number(key, value)?,
             "bba" => self.analysis = analysis(value)?,
             "sites" => self.sites = true,
             "blocks" => self.blocks = true,
+            "allocations" => self.allocations = true,
             "max-depth" => self.max_depth = u32::try_from(number(key, value)?).unwrap_or(u32::MAX),
             "include" => self.selection.include(value),
             "exclude" => self.selection.exclude(value),
+            "threads" => self.threads.push(value.to_owned()),
             "deterministic" => self.deterministic = true,
+            "tests" => self.tests = Some(PathBuf::from(value)),
             "agent" => {
                 let (jar, class) = value.rsplit_once('=').ok_or_else(|| bad(key, value, "JAR=CLASS"))?;
                 self.agent = Some(JavaAgent { jar: jar.to_owned(), class: class.to_owned() });

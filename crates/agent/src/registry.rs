@@ -126,14 +126,14 @@ impl Registry {
             let Some(method) = class.method(shape.index) else { continue };
             self.set_size(
                 shape.id,
-                layout::node_size(shape.slots, shape.blocks.len() as u32 / 2),
+                layout::node_size(shape.slots, shape.blocks.len() as u32 / 3),
                 shape.slots,
             );
             Record::Method {
                 id: shape.id,
                 class: id,
-                flags: if shape.straight.is_some() { flag::STRAIGHT } else { 0 },
-                straight: shape.straight.unwrap_or(0),
+                flags: 0,
+                per_call: shape.per_call,
                 name: method.name(),
                 descriptor: method.descriptor(),
                 lines: &bytes_of_u16(&shape.lines),
@@ -168,7 +168,7 @@ impl Registry {
             id,
             class: class_id,
             flags: flag::OPAQUE,
-            straight: 0,
+            per_call: 0,
             name,
             descriptor,
             lines: b"",
@@ -205,7 +205,7 @@ fn hash_shapes(shapes: &[Shape]) -> u64 {
     use std::hash::{Hash, Hasher};
     let mut hasher = std::collections::hash_map::DefaultHasher::new();
     for shape in shapes {
-        (shape.id, shape.index, shape.slots, shape.blocks.len(), shape.straight).hash(&mut hasher);
+        (shape.id, shape.index, shape.slots, shape.blocks.len(), shape.per_call).hash(&mut hasher);
     }
     hasher.finish()
 }

@@ -1,10 +1,10 @@
 //! The profile that is being taken in this process.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use quipu_arena::layout::header;
+use quipu_arena::layout::{self, header};
 use quipu_arena::place;
 use quipu_arena::record::Record;
 use quipu_arena::writer::ArenaWriter;
@@ -37,7 +37,15 @@ pub struct Session {
     /// Whether the reader was told what VM this is.
     pub described: AtomicBool,
     next_loader: AtomicI64,
+    /// Offsets of the nodes that take calls whose context cannot be kept; the runtime asks for one after the other.
+    sinks: [u64; SINKS],
+    sinks_taken: AtomicUsize,
+    /// Whether `java.lang.Thread` got a field for the published slot.
+    direct: AtomicBool,
 }
+
+/// One for calls that find the arena full, one for threads without an identity.
+const SINKS: usize = 2;
 
 static SESSION: OnceLock<Session> = OnceLock::new();
 
@@ -59,9 +67,15 @@ impl Session {
         let path = arena_path(&directory);
         let arena = ArenaWriter::create(&path, options.limit)
             .map_err(|e| format!("cannot make {}: {e}", path.display()))?;
+        let mut sinks = [0; SINKS];
+        for sink in &mut sinks {
+            *sink = arena
+                .add_private(layout::node_size(layout::MAX_SLOTS, 0))
+                .ok_or("the arena's limit is too small")?;
+        }
         let registry = Registry::new().ok_or("no address space for the table of methods")?;
         let java_home = jvmti.system_property(c"java.home").unwrap_or_default();
-        let groups = Groups::new(options.merge);
+        let groups = Groups::new(options.merge, options.threads.clone());
         let world = world::of_jdk(Path::new(&java_home));
         let session = Session {
             vm,
@@ -74,6 +88,9 @@ impl Session {
             plan: RwLock::default(),
             described: AtomicBool::new(false),
             next_loader: AtomicI64::new(1),
+            sinks,
+            sinks_taken: AtomicUsize::new(0),
+            direct: AtomicBool::new(false),
         };
         SESSION.set(session).map_err(|_| "the agent is loaded already".to_owned())?;
         SESSION.get().ok_or_else(|| "the agent is loaded already".to_owned())
@@ -87,6 +104,23 @@ impl Session {
     /// Begins to measure (again), or stops.
     pub fn set_plan(&self, plan: Option<Plan>) {
         *self.plan.write().unwrap_or_else(PoisonError::into_inner) = plan.map(Arc::new);
+    }
+
+    /// Address of a node outside every tree.
+    pub fn next_sink(&self) -> *mut u8 {
+        let taken = self.sinks_taken.fetch_add(1, Ordering::Relaxed);
+        let sink = self.sinks.get(taken % SINKS).copied().unwrap_or_default();
+        self.arena.address(sink)
+    }
+
+    /// Whether threads have the published slot in a field of their own.
+    pub fn is_direct(&self) -> bool {
+        self.direct.load(Ordering::Relaxed)
+    }
+
+    /// They have.
+    pub fn set_direct(&self) {
+        self.direct.store(true, Ordering::Relaxed);
     }
 
     /// Tells the reader a fact.

@@ -56,9 +56,7 @@ fn aside(env: &Env<'_>, begin: bool) -> Result<(), Error> {
 
 /// Begins to measure as the options say.
 pub fn start(session: &'static Session, env: &mut Env<'_>, options: &Options) -> Result<(), String> {
-    if !session.described.swap(true, Ordering::Relaxed) {
-        describe(session);
-    }
+    describe(session);
     // The program can be profiled without being steered.
     if let Err(error) = control::open(session) {
         session.leave(b"the control socket", &error.to_string());
@@ -93,21 +91,29 @@ pub fn add_capabilities(jvmti: Jvmti) -> Result<(), Error> {
     jvmti.add_available_capabilities(&Capabilities::of(&wanted)).map(drop)
 }
 
+/// Defines the runtime and pins what is to be pinned, once; nothing is counted yet.
+pub fn prepare(session: &'static Session, env: &Env<'_>) -> Result<(), Error> {
+    if RUNTIME.get().is_some() {
+        return Ok(());
+    }
+    describe(session);
+    add_capabilities(session.jvmti)?;
+    session.jvmti.set_event_mode(sys::JVMTI_EVENT_THREAD_END, true, None)?;
+    if session.jvmti.capabilities()?.contains(Capability::CAN_SUPPORT_VIRTUAL_THREADS) {
+        session.jvmti.set_event_mode(sys::JVMTI_EVENT_VIRTUAL_THREAD_END, true, None)?;
+    }
+    if session.options.deterministic {
+        pins::pin(session, env);
+    }
+    define_runtime(env, session.jvmti)
+}
+
 /// Instruments the VM as the options say.
 pub fn instrument(session: &'static Session, env: &mut Env<'_>, options: &Options) -> Result<(), Error> {
     let began = Instant::now();
-    if RUNTIME.get().is_none() {
-        add_capabilities(session.jvmti)?;
-        session.jvmti.set_event_mode(sys::JVMTI_EVENT_THREAD_END, true, None)?;
-        if session.jvmti.capabilities()?.contains(Capability::CAN_SUPPORT_VIRTUAL_THREADS) {
-            session.jvmti.set_event_mode(sys::JVMTI_EVENT_VIRTUAL_THREAD_END, true, None)?;
-        }
-        if session.options.deterministic {
-            pins::pin(session, env);
-        }
-        define_runtime(env, session.jvmti)?;
-    }
+    prepare(session, env)?;
     let mut plan = options.plan();
+    plan.direct = session.is_direct();
     if let Some(agent) = &options.agent {
         match agents::install(session, env, agent) {
             Ok(()) => plan.activation = true,
@@ -152,7 +158,11 @@ pub fn remove_instrumentation(session: &'static Session, env: &mut Env<'_>) -> R
     restored
 }
 
+/// Tells the reader what VM this is, once.
 fn describe(session: &Session) {
+    if session.described.swap(true, Ordering::Relaxed) {
+        return;
+    }
     const FACTS: [(&str, &CStr); 7] = [
         ("java.version", c"java.version"),
         ("java.vendor", c"java.vendor"),

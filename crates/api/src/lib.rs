@@ -1,22 +1,42 @@
-//! The Java API for profiling agents (`java/api`), compiled, as a jar to compile agents against.
+//! What Quipu has in Java for others to use, compiled, as jars: the API for profiling agents (`java/api`), and the
+//! listeners that test frameworks find on the class path and benchmarks are given (`java/junit`, `java/jmh`).
 //!
-//! The jar is made here, without compression and without times, so that it is the same bytes each time.
+//! Jars are made here, without compression and without times, so that they are the same bytes each time.
 #![forbid(unsafe_code)]
 
 /// Names and bytes of the API's class files.
 pub const CLASSES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/classes.rs"));
+
+/// Names and bytes of the listeners' class files.
+const LISTENERS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/listeners.rs"));
+
+/// The JMH profiler, whose name is its class.
+const JMH: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/jmh.rs"));
+
+/// How the JUnit Platform finds its listener.
+const SERVICES: &[(&str, &[u8])] =
+    &[("META-INF/services/org.junit.platform.launcher.TestExecutionListener", b"quipu.junit.TestListener\n")];
 
 const MANIFEST: (&str, &[u8]) = ("META-INF/MANIFEST.MF", b"Manifest-Version: 1.0\r\n\r\n");
 
 /// Midnight of 1 January 1980, where the format's calendar begins.
 const TIME_AND_DATE: u32 = 0x0021_0000;
 
-/// The jar.
+/// The jar to compile agents against.
 pub fn jar() -> Vec<u8> {
+    pack(CLASSES.iter())
+}
+
+/// The jar with the listeners, `@Budget` and the JMH profiler.
+pub fn listeners() -> Vec<u8> {
+    pack(SERVICES.iter().chain(LISTENERS).chain(JMH))
+}
+
+fn pack<'a>(files: impl Iterator<Item = &'a (&'a str, &'a [u8])>) -> Vec<u8> {
     let mut out = Vec::new();
     let mut directory = Vec::new();
     let mut entries = 0u16;
-    for (name, bytes) in std::iter::once(&MANIFEST).chain(CLASSES) {
+    for (name, bytes) in std::iter::once(&MANIFEST).chain(files) {
         let at = out.len() as u32;
         let mut common = Vec::new();
         // Version 1.0, no flags, stored.
@@ -70,12 +90,15 @@ mod tests {
     }
 
     #[test]
-    fn the_jar_has_every_class() {
-        let jar = jar();
-        for (name, bytes) in CLASSES {
-            assert!(bytes.starts_with(&[0xCA, 0xFE, 0xBA, 0xBE]), "{name}");
-            assert!(jar.windows(name.len()).filter(|window| *window == name.as_bytes()).count() >= 2);
+    fn jars_have_every_class_and_no_other() {
+        for (jar, classes) in [(jar(), CLASSES), (listeners(), LISTENERS)] {
+            for (name, bytes) in classes {
+                assert!(bytes.starts_with(&[0xCA, 0xFE, 0xBA, 0xBE]), "{name}");
+                assert!(jar.windows(name.len()).filter(|window| *window == name.as_bytes()).count() >= 2);
+            }
         }
         assert_eq!(CLASSES.len(), 3);
+        assert!(LISTENERS.iter().all(|(name, _)| name.starts_with("quipu/")), "stubs stay outside");
+        assert_eq!(JMH.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["quipu.class"]);
     }
 }

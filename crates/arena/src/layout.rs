@@ -9,15 +9,15 @@
 //! ([`CHUNK_CONTEXTS`], [`CHUNK_SAMPLES`]). A node is named by its *id*, its file offset divided by [`ID_UNIT`].
 //!
 //! A node has a *slot* for each place its method calls others from ([`slot`]). A slot caches the child that was
-//! called there last, with the method word that the callee compares with its own, and counts its calls: so a call
-//! touches the caller's memory, which is warm, and the callee's only if there is something to count in it. The calls
-//! of a node are those in its own header plus those in the slots that hold it. A slot in which nothing was called yet
-//! has no method word and the id of its owner.
+//! called there last, with the method word that the callee compares with its own, and counts the child's calls and
+//! bytecodes: so a call touches the caller's memory, which is warm, and the callee's only if that calls somebody. What
+//! a node has counted is what is in its own header plus what is in the slots that hold it. A slot in which nothing was
+//! called yet has no method word and the id of its owner.
 
 /// First word of an arena.
 pub const MAGIC: u32 = u32::from_le_bytes(*b"QUIP");
 /// Format version; a reader refuses any other.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Size of the header and alignment of the first chunk.
 pub const HEADER_SIZE: u64 = 4096;
@@ -58,6 +58,8 @@ pub mod header {
     pub const METHODS_LEFT: u64 = 96;
     /// `u64`: classes that had to be left as they were.
     pub const CLASSES_LEFT: u64 = 104;
+    /// A slot: where a thread is that has not called anything yet. Never filled.
+    pub const NEW_THREAD: u64 = 256;
     /// `u64`: walks of a stack that were tried.
     pub const WALKS: u64 = 120;
     /// `u64`: samples that threads took of themselves.
@@ -103,9 +105,12 @@ pub const CHUNK_LOG: u32 = 1;
 /// A chunk of tree nodes.
 pub const CHUNK_NODES: u32 = 2;
 /// A chunk of sampled contexts, see [`context`].
-pub const CHUNK_CONTEXTS: u32 = 3;
+pub const CHUNK_CONTEXTS: u32 = 4;
 /// A chunk of samples, see [`sample`].
-pub const CHUNK_SAMPLES: u32 = 4;
+pub const CHUNK_SAMPLES: u32 = 5;
+
+/// A chunk that is nobody's business but the writer's.
+pub const CHUNK_PRIVATE: u32 = 3;
 
 /// Chunk header fields.
 pub mod chunk {
@@ -123,6 +128,8 @@ pub mod chunk {
 
 /// A node's id is its offset in the file divided by this.
 pub const ID_UNIT: u64 = 4;
+/// Unit of the distance from a slot to a node.
+pub const LINK_UNIT: u64 = 8;
 /// Node ids are 32 bits wide, so an arena cannot be larger than this.
 pub const MAX_LIMIT: u64 = (u32::MAX as u64 + 1) * ID_UNIT;
 
@@ -134,7 +141,7 @@ pub mod node {
     pub const PARENT: u64 = 4;
     /// `u64`: calls that were counted in slots which hold another child now.
     pub const CALLS: u64 = 8;
-    /// `u64`: what was executed in it, beyond what follows from the calls (see `docs/exact.md`).
+    /// `u64`: the same for bytecodes; beyond what follows from the calls (see `docs/exact.md`).
     pub const BYTECODES: u64 = 16;
     /// `u16`: size of the node in units of 8 bytes.
     pub const STRIDE: u64 = 24;
@@ -150,12 +157,16 @@ pub mod node {
 pub mod slot {
     /// `u32`: method word of the child, 0 in an empty slot.
     pub const METHOD: u64 = 0;
-    /// `u32`: id of the child, of the owner in an empty slot.
+    /// `i32`: where the child is, or the owner of an empty slot: how far from the slot, in units of [`super::LINK_UNIT`].
+    /// Relative, because the address of the arena would be a constant of 64 bits in every probe.
     pub const NODE: u64 = 4;
     /// `u64`: calls of the child from here.
     pub const CALLS: u64 = 8;
+    /// `u64`: what these calls executed, beyond what follows from their number. At the same offset as in a node, so that
+    /// the same code can count in either.
+    pub const BYTECODES: u64 = 16;
     /// Size of a slot.
-    pub const SIZE: u64 = 16;
+    pub const SIZE: u64 = 24;
 }
 
 /// Fields of a sampled context: one frame of a stack, below the frame that called it. Its id is its offset in the file
@@ -262,7 +273,7 @@ pub const ROOT_METHOD: u32 = 0;
 /// Method ids are below this: the table of node sizes is reserved for so many.
 pub const MAX_METHODS: u32 = 1 << 22;
 /// The most slots a node can have (its size must fit [`node::STRIDE`]).
-pub const MAX_SLOTS: u32 = 30_000;
+pub const MAX_SLOTS: u32 = 20_000;
 
 /// How a method id stands in [`node::METHOD`].
 pub const fn method_word(method: u32) -> u32 {
@@ -289,4 +300,7 @@ const _: () = {
     assert!(chunk::HEADER.is_multiple_of(sample::SIZE) && CHUNK_ALIGN.is_multiple_of(sample::SIZE));
     assert!(header::LOST + 8 * CAUSES.len() as u64 <= HEADER_SIZE);
     assert!(MAX_LIMIT / context::SIZE <= u32::MAX as u64);
+    assert!(slot::BYTECODES == node::BYTECODES);
+    assert!(MAX_LIMIT / LINK_UNIT <= i32::MAX as u64 + 1);
+    assert!(header::NEW_THREAD.is_multiple_of(8) && header::NEW_THREAD + slot::SIZE <= HEADER_SIZE);
 };

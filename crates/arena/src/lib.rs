@@ -27,4 +27,5 @@ pub mod place;
 pub mod reader;
 pub mod record;
 pub mod sampled;
+pub mod work;
 pub mod writer;

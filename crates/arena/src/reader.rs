@@ -167,7 +167,7 @@ impl<'a> Contents<'a> {
         for (at, end, tree) in node_chunks {
             contents.read_nodes(at + chunk::HEADER, end, tree, &mut index, &method_blocks);
         }
-        contents.add_calls_in_slots(&index);
+        contents.add_counts_in_slots(&index);
         for (at, end) in sample_chunks {
             contents.damage.samples += contents.sampled.read_samples(bytes, at, end);
         }
@@ -192,7 +192,7 @@ impl<'a> Contents<'a> {
             match Record::decode(tag, payload) {
                 Some(record) => {
                     if let Record::Method { id, blocks, .. } = record {
-                        method_blocks.set(id, (blocks.len() / 4) as u32);
+                        method_blocks.set(id, (blocks.len() / 6) as u32);
                     }
                     self.records.push(record);
                 }
@@ -226,21 +226,24 @@ impl<'a> Contents<'a> {
     }
 
     /// Adds what slots have counted to the children they hold.
-    fn add_calls_in_slots(&mut self, index: &NodeIndex) {
+    fn add_counts_in_slots(&mut self, index: &NodeIndex) {
         for owner in 0..self.nodes.len() {
             let Some(&Node { slots: (mut at, end), tree, .. }) = self.nodes.get(owner) else { break };
             while at + slot::SIZE <= end {
                 let word = self.bytes.u32(at + slot::METHOD).unwrap_or(0);
-                let id = self.bytes.u32(at + slot::NODE).unwrap_or(0);
+                let distance = self.bytes.u32(at + slot::NODE).unwrap_or(0).cast_signed();
+                let there = at.checked_add_signed(i64::from(distance) * layout::LINK_UNIT.cast_signed());
                 let calls = self.bytes.u64(at + slot::CALLS).unwrap_or(0);
+                let bytecodes = self.bytes.u64(at + slot::BYTECODES).unwrap_or(0);
                 at += slot::SIZE;
-                if word == 0 || calls == 0 {
+                if word == 0 || (calls | bytecodes) == 0 {
                     continue;
                 }
-                let child = index.get(u64::from(id) * layout::ID_UNIT);
+                let child = there.and_then(|there| index.get(there));
                 match child.and_then(|i| self.nodes.get_mut(i as usize)) {
                     Some(child) if layout::method_word(child.method) == word && child.tree == tree => {
                         child.calls = child.calls.saturating_add(calls);
+                        child.bytecodes = child.bytecodes.saturating_add(bytecodes);
                     }
                     _ => self.damage.slots += 1,
                 }
@@ -404,15 +407,15 @@ mod tests {
             put(&mut bytes, at + chunk::USED, &used.to_ne_bytes());
         };
         chunk_at(layout::HEADER_SIZE, layout::CHUNK_LOG, log_size, chunk::HEADER + log.len() as u64);
-        chunk_at(nodes_at, layout::CHUNK_NODES, 256, chunk::HEADER + 48 * 3);
+        chunk_at(nodes_at, layout::CHUNK_NODES, 256, chunk::HEADER + 56 * 3);
         put(&mut bytes, layout::HEADER_SIZE + chunk::HEADER, &log);
         let mut parent = 0u32;
         for i in 0..3u32 {
-            let at = nodes_at + chunk::HEADER + 48 * u64::from(i);
+            let at = nodes_at + chunk::HEADER + 56 * u64::from(i);
             put(&mut bytes, at + node::METHOD, &layout::method_word(i).to_ne_bytes());
             put(&mut bytes, at + node::PARENT, &parent.to_ne_bytes());
             put(&mut bytes, at + node::CALLS, &u64::from(i * 10).to_ne_bytes());
-            put(&mut bytes, at + node::STRIDE, &6u16.to_ne_bytes());
+            put(&mut bytes, at + node::STRIDE, &7u16.to_ne_bytes());
             parent = (at / layout::ID_UNIT) as u32;
         }
         bytes
@@ -432,8 +435,8 @@ mod tests {
     fn calls_in_slots_belong_to_the_child() {
         let mut bytes = sample();
         let nodes_at = bytes.len() as u64 - 256 + chunk::HEADER;
-        let slot_at = nodes_at + 48 + node::SLOTS;
-        let child = ((nodes_at + 96) / layout::ID_UNIT) as u32;
+        let slot_at = nodes_at + 56 + node::SLOTS;
+        let child = (nodes_at + 112 - slot_at) as i32 / layout::LINK_UNIT as i32;
         put(&mut bytes, slot_at + slot::METHOD, &layout::method_word(2).to_ne_bytes());
         put(&mut bytes, slot_at + slot::NODE, &child.to_ne_bytes());
         put(&mut bytes, slot_at + slot::CALLS, &7u64.to_ne_bytes());
@@ -457,7 +460,7 @@ mod tests {
     #[test]
     fn an_orphan_is_counted_not_attached() {
         let mut bytes = sample();
-        let at = bytes.len() as u64 - 256 + chunk::HEADER + 96;
+        let at = bytes.len() as u64 - 256 + chunk::HEADER + 112;
         put(&mut bytes, at + node::PARENT, &12u32.to_ne_bytes());
         let contents = Contents::read(&bytes).unwrap();
         assert_eq!((contents.nodes.len(), contents.damage.nodes), (2, 1));

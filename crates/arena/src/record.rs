@@ -29,7 +29,7 @@ pub mod tag {
 pub mod flag {
     /// Native or intrinsic: a leaf, nothing below it is counted.
     pub const OPAQUE: u32 = 1;
-    /// The method runs straight through: its bytecodes are calls times `straight` plus the node's.
+    /// The method runs per_call through: its bytecodes are calls times `per_call` plus the node's.
     pub const STRAIGHT: u32 = 2;
 }
 
@@ -58,8 +58,8 @@ pub enum Record<'a> {
         class: u32,
         /// See [`flag`].
         flags: u32,
-        /// Bytecodes of one complete run, for straight methods.
-        straight: u32,
+        /// Bytecodes of one complete run, for per_call methods.
+        per_call: u32,
         /// Name.
         name: &'a [u8],
         /// Descriptor.
@@ -68,7 +68,8 @@ pub enum Record<'a> {
         lines: &'a [u8],
         /// `u16` bytecode index of each slot's call site, from slot 1 on; empty if slots are not sites.
         sites: &'a [u8],
-        /// `u16` pairs (bci, instructions) of each counted block; empty if blocks are not counted.
+        /// `u16` triples (bci, instructions, allocations) of each counted block; empty if blocks are not counted. No
+        /// instructions: only allocations are.
         blocks: &'a [u8],
         /// Opaque methods called once by every call before anything can go wrong: `u32` ids.
         derived: &'a [u8],
@@ -152,7 +153,7 @@ impl<'a> Record<'a> {
                 id: r.u32()?,
                 class: r.u32()?,
                 flags: r.u32()?,
-                straight: r.u32()?,
+                per_call: r.u32()?,
                 name: r.string()?,
                 descriptor: r.string()?,
                 lines: r.string()?,
@@ -212,7 +213,7 @@ impl<'a> Record<'a> {
                 id,
                 class,
                 flags,
-                straight,
+                per_call,
                 name,
                 descriptor,
                 lines,
@@ -220,7 +221,7 @@ impl<'a> Record<'a> {
                 blocks,
                 derived,
             } => {
-                for n in [id, class, flags, straight] {
+                for n in [id, class, flags, per_call] {
                     word(out, n);
                 }
                 for s in [name, descriptor, lines, sites, blocks, derived] {
@@ -289,7 +290,7 @@ mod tests {
                 id: 7,
                 class: 3,
                 flags: flag::OPAQUE,
-                straight: 4,
+                per_call: 4,
                 name: b"m",
                 descriptor: b"()V",
                 lines: &[1, 0, 2, 0],

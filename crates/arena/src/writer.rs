@@ -137,6 +137,17 @@ impl ArenaWriter {
         unsafe { libc::posix_fallocate(self.file.as_raw_fd(), from, len) == 0 }
     }
 
+    /// Address of an offset below the limit.
+    pub fn address(&self, offset: u64) -> *mut u8 {
+        debug_assert!(offset < self.limit);
+        self.base.wrapping_add(offset as usize)
+    }
+
+    /// Room that readers pass over; returns its offset, or `None` when the arena is full.
+    pub fn add_private(&self, size: u64) -> Option<u64> {
+        self.add_chunk(layout::CHUNK_PRIVATE, chunk::HEADER + size).map(|at| at + chunk::HEADER)
+    }
+
     /// Adds a chunk and returns its offset.
     pub(crate) fn add_chunk(&self, kind: u32, size: u64) -> Option<u64> {
         let size = size.checked_next_multiple_of(layout::CHUNK_ALIGN)?;

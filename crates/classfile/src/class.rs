@@ -20,6 +20,7 @@ pub mod access {
     pub const NATIVE: u16 = 0x0100;
     pub const INTERFACE: u16 = 0x0200;
     pub const ABSTRACT: u16 = 0x0400;
+    pub const TRANSIENT: u16 = 0x0080;
     pub const SYNTHETIC: u16 = 0x1000;
     pub const MODULE: u16 = 0x8000;
 }
@@ -212,6 +213,11 @@ impl<'a> ClassFile<'a> {
     /// Internal names of the direct super interfaces; entries that are not classes are skipped.
     pub fn interfaces(&self) -> impl Iterator<Item = &'a [u8]> + '_ {
         self.interfaces.chunks_exact(2).filter_map(|b| self.pool.class_name(be16(b, 0)?).ok())
+    }
+
+    /// Number of direct super interfaces.
+    pub(crate) fn interfaces_len(&self) -> usize {
+        self.interfaces.len() / 2
     }
 
     /// The fields, raw.

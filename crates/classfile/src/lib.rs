@@ -77,6 +77,7 @@ mod edit;
 mod error;
 mod frames;
 mod instruction;
+pub mod mutf8;
 pub mod opcode;
 mod pool;
 mod read;
@@ -89,4 +90,4 @@ pub use edit::{ClassEditor, CodeEditor, Edge, Edited, PoolEditor, Scratch, Snipp
 pub use error::{EditError, Error, ErrorKind};
 pub use instruction::{Instruction, Instructions, Switch};
 pub use opcode::{InstructionClass, InstructionClasses};
-pub use pool::{Constant, ConstantPool, MemberRef, display_utf8, tag};
+pub use pool::{Constant, ConstantPool, MemberRef, tag};

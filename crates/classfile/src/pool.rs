@@ -281,8 +281,3 @@ impl<'a> ConstantPool<'a> {
         self.bytes.get(at..)?.get(..len)
     }
 }
-
-/// Modified UTF-8 to a Rust string for people to read; what is not valid becomes U+FFFD.
-pub fn display_utf8(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
-    String::from_utf8_lossy(bytes)
-}

@@ -34,7 +34,7 @@ pub fn attach_options(kinds: &Kinds) -> String {
     options.extend(kinds.idle.then(|| IDLE.to_owned()));
     options.extend(kinds.cpu.map(|rate| format!("cpu={rate}")));
     options.extend(kinds.wall.map(|rate| format!("wall={rate}")));
-    options.extend(kinds.threads.iter().map(|name| format!("threads={}", escape(name))));
+    options.extend(kinds.exact_options.threads.iter().map(|name| format!("threads={}", escape(name))));
     if let Some(limit) = kinds.arena_limit {
         options.push(format!("limit={limit}"));
     }
@@ -65,13 +65,21 @@ fn add_exact(kinds: &Kinds, options: &mut Vec<String>) {
     for pattern in &exact.exclude {
         add("exclude", pattern);
     }
-    for (set, key) in
-        [(exact.sites, "sites"), (exact.blocks, "blocks"), (exact.deterministic, "deterministic")]
-    {
+    for (set, key) in [
+        (exact.sites, "sites"),
+        (exact.blocks, "blocks"),
+        (exact.allocations, "allocations"),
+        (exact.deterministic, "deterministic"),
+    ] {
         if set {
             options.push(key.to_owned());
         }
     }
+}
+
+/// The same, for JVMs in which counting is to begin when listeners in `jar` say so.
+pub fn with_tests(options: &str, jar: &std::path::Path) -> String {
+    format!("{options},tests={}", escape(&jar.display().to_string()))
 }
 
 /// A comma separates options, so one in a value is written `%2C`.

@@ -14,6 +14,7 @@ use quipu_collector::jvms;
 use crate::agent;
 use crate::exit::{DONE, Failure};
 use crate::kinds::Kinds;
+use crate::progress;
 use crate::run::save;
 
 /// Profile a running JVM, then leave it as it was.
@@ -60,18 +61,22 @@ impl Attach {
             None => None,
         };
         let options = agent::attach_options(&self.kinds);
-        channel.load_agent(&library, &options).map_err(Failure::target)?;
+        let starting = || channel.load_agent(&library, &options);
+        progress::during("rewriting its classes", starting).map_err(Failure::target)?;
         let mut arena = ArenaFile::of_process(pid).map_err(Failure::target)?.ok_or_else(|| {
             Failure::target(format!(
                 "process {pid} has no profile, though the agent was loaded; see its standard error"
             ))
         })?;
         eprintln!("quipu: profiling {pid}{}", if self.duration.is_some() { "" } else { "; Ctrl-C ends it" });
-        let alive = wait(&target, self.duration)?;
+        let alive = progress::during(format!("profiling {pid}"), || wait(&target, self.duration))?;
         if alive {
-            channel.load_agent(&library, "stop").map_err(Failure::target)?;
+            let stopping = || channel.load_agent(&library, "stop");
+            progress::during("putting its classes back", stopping).map_err(Failure::target)?;
         }
-        let mut profile = import::profile_since(&arena.read()?, before.as_ref()).map_err(Failure::target)?;
+        let mut profile = progress::during("reading the profile", || {
+            import::profile_since(&arena.read()?, before.as_ref()).map_err(Failure::target)
+        })?;
         profile.meta.target.command = vec!["attach".to_owned(), profile.meta.target.main.clone()];
         profile.meta.options.extend(crate::recorded::options(&self.kinds));
         save(&profile, &self.output)?;

@@ -16,13 +16,19 @@ pub fn flags(program: &OsStr) -> Vec<(&'static str, &'static str)> {
     // Identity hash codes come from a global sequence (3) or from the thread's own state (5). The first is shifted by
     // what the JIT makes the JDK hash, the second by which thread hashes a shared object first; tests/e2e shows that
     // the first is the steadier one on JDK 17 and the second on JDK 25.
-    let hash = match java_feature(program) {
+    let hash = match java_feature(program).or_else(default_feature) {
         Some(21..) => "-XX:hashCode=5",
         _ => "-XX:hashCode=3",
     };
     let mut flags = FLAGS.to_vec();
     flags.extend([("-XX:+UnlockExperimentalVMOptions", ""), (hash, "identity hash codes")]);
     flags
+}
+
+/// That of the JDK which build tools use.
+fn default_feature() -> Option<u32> {
+    let home = std::env::var_os("JAVA_HOME").map(|home| Path::new(&home).join("bin/java").into_os_string());
+    home.and_then(|java| java_feature(&java)).or_else(|| java_feature(OsStr::new("java")))
 }
 
 /// The feature release of the JDK a `java` command belongs to, from the `release` file of its home.

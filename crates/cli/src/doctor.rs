@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::agent;
 use crate::exit::{DONE, TARGET};
-use crate::run::RunDirectory;
+use crate::launch::RunDirectory;
 
 /// Tell what works on this machine and with this JVM, what does not, and how to fix it.
 ///

@@ -11,6 +11,8 @@ use quipu_formats::{Format, Limits, Options, import};
 
 use crate::collect::load;
 use crate::exit::{DONE, Failure};
+use crate::progress;
+use crate::report::label;
 
 /// Write a profile in another tool's format.
 #[derive(Args, Debug)]
@@ -39,6 +41,10 @@ pub struct Export {
     /// Only this thread; `*` stands for anything
     #[arg(long, value_name = "NAME")]
     thread: Option<String>,
+
+    /// Only what carries this label: threads, or samples of a sampled profile
+    #[arg(long, value_name = "KEY=VALUE", value_parser = label)]
+    label: Option<(String, String)>,
 }
 
 impl Export {
@@ -47,6 +53,9 @@ impl Export {
         let mut profile = load(&self.file)?;
         if let Some(thread) = &self.thread {
             profile = quipu_report::only_thread(&profile, thread).map_err(Failure::usage)?;
+        }
+        if let Some((key, value)) = &self.label {
+            profile = quipu_report::only_label(&profile, key, value).map_err(Failure::usage)?;
         }
         let format = Format::from_name(&self.to).with_context(|| format!("no format {}", self.to))?;
         let options = Options { metric: self.metric, ..Options::default() };
@@ -58,8 +67,10 @@ impl Export {
                 let file = File::create(path)
                     .map_err(|e| Failure::usage(format!("cannot write {}: {e}", path.display())))?;
                 let mut out = BufWriter::new(file);
-                write(&mut out)?;
-                out.flush().with_context(|| format!("cannot write {}", path.display()))?;
+                progress::during(format!("writing {}", path.display()), || {
+                    write(&mut out)?;
+                    out.flush().with_context(|| format!("cannot write {}", path.display()))
+                })?;
                 eprintln!("quipu: wrote {}", path.display());
             }
             None if !format.is_text() && io::stdout().is_terminal() => {
@@ -112,15 +123,15 @@ impl Import {
         let mut file =
             File::open(&self.file).map_err(|e| Failure::usage(format!("cannot read {name}: {e}")))?;
         let limits = Limits::default();
-        let profile = match self.from {
-            From::Collapsed => import::collapsed(BufReader::new(file), &self.metric, &limits),
+        let profile = progress::during(format!("reading {name}"), || match self.from {
+            From::Collapsed => import::collapsed(BufReader::new(file), &self.metric, &limits)
+                .map_err(|e| Failure::usage(format!("{name}: {e}"))),
             From::Pprof => {
                 let mut bytes = Vec::new();
                 (&mut file).take(limits.bytes).read_to_end(&mut bytes)?;
-                import::pprof(&bytes, &limits)
+                import::pprof(&bytes, &limits).map_err(|e| Failure::usage(format!("{name}: {e}")))
             }
-        };
-        let profile = profile.map_err(|e| Failure::usage(format!("{name}: {e}")))?;
+        })?;
         crate::run::save(&profile, &self.output)?;
         Ok(DONE)
     }

@@ -8,11 +8,12 @@ use anyhow::Context;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use quipu_classfile::BlockAnalysis;
-use quipu_offline::{InputFile, Instrumenter, Outcome, Progress, RuntimeImage, RuntimeOptions};
+use quipu_offline::{InputFile, Instrumenter, Outcome, Progress, RuntimeOptions};
 use quipu_rewrite::{Plan, Selection, parse_classes};
 
 use crate::exit::{DONE, Failure};
 use crate::files;
+use crate::jdk;
 use crate::kinds::{MergeThreads, size};
 
 /// Rewrite a jar, a directory or a class, to be profiled without an agent.
@@ -35,6 +36,7 @@ Examples:
 When the program runs, system properties say what to do (-Dquipu.output=FILE):
   quipu.output   where the profile goes; %p stands for the process id
   quipu.limit    the size it may grow to [default: 1g]
+  quipu.threads  the threads to count, one name or pattern on each line
   quipu.max-depth, quipu.merge-threads   as the options of the same names")]
 pub struct Instrument {
     /// A jar (or war), a .class file, or a directory of them
@@ -77,6 +79,10 @@ pub struct Instrument {
     #[arg(long, value_name = "HOW", value_enum, default_value_t = MergeThreads::Name)]
     merge_threads: MergeThreads,
 
+    /// Count only threads of this name, in which `*` stands for anything; repeatable
+    #[arg(long, value_name = "NAME")]
+    threads: Vec<String>,
+
     /// Most memory and disk for the profile, e.g. 500M or 8G [default: 1G]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     arena_limit: Option<u64>,
@@ -94,7 +100,11 @@ impl Instrument {
     /// Writes the instrumented program and its runtime.
     pub fn run(self) -> anyhow::Result<u8> {
         let bar = Bar::new();
-        let with = Instrumenter { plan: self.plan()?, jdk: self.jdk()?.map(Arc::new), progress: &bar };
+        let with = Instrumenter {
+            plan: self.plan()?,
+            jdk: jdk::image(self.jdk.as_deref())?.map(Arc::new),
+            progress: &bar,
+        };
         let wrong = |error: quipu_offline::Error| Failure::usage(format!("{} {error}", self.input.display()));
         let unreadable = || format!("cannot read {}", self.input.display());
         if files::same(&self.input, &self.output) {
@@ -123,6 +133,7 @@ impl Instrument {
             max_depth: self.max_depth,
             merge_threads: Some(self.merge_threads.as_str().to_owned()),
             limit: self.arena_limit,
+            threads: self.threads.clone(),
         };
         files::replace(&runtime, &quipu_offline::runtime::jar(&options).map_err(Failure::usage)?)?;
         self.tell(&outcome, &runtime);
@@ -143,32 +154,16 @@ impl Instrument {
         Ok(Plan {
             runtime: quipu_offline::RUNTIME_PACKAGE,
             relative_to: None,
+            direct: false,
+            folds: true,
             analysis,
             sites: self.sites,
             blocks: self.blocks,
+            allocations: false,
             selection,
             activation: false,
             weights: None,
         })
-    }
-
-    /// The JDK that was named, or any.
-    fn jdk(&self) -> anyhow::Result<Option<RuntimeImage>> {
-        if let Some(home) = &self.jdk {
-            if home.as_os_str() == "none" {
-                return Ok(None);
-            }
-            let image = RuntimeImage::open(home).ok_or_else(|| {
-                Failure::usage(format!("{} is not the home of a JDK of version 9 or newer", home.display()))
-            })?;
-            return Ok(Some(image));
-        }
-        let given = std::env::var_os("JAVA_HOME").map(PathBuf::from);
-        let on_path = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
-            .filter_map(|folder| folder.join("java").canonicalize().ok())
-            .filter_map(|java| java.ancestors().nth(2).map(Path::to_path_buf))
-            .next();
-        Ok(given.into_iter().chain(on_path).find_map(|home| RuntimeImage::open(&home)))
     }
 
     fn tell(&self, outcome: &Outcome, runtime: &Path) {

@@ -22,10 +22,6 @@ pub struct Kinds {
           value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "What to measure")]
     pub wall: Option<u32>,
 
-    /// Sample only threads with this name, in which `*` stands for anything; repeatable
-    #[arg(long, value_name = "NAME", help_heading = "Sampled profiles")]
-    pub threads: Vec<String>,
-
     /// Measure nothing until told to, with `quipu ctl`
     #[arg(long, help_heading = "What to measure", conflicts_with_all = ["exact", "cpu", "wall", "agent"])]
     pub idle: bool,
@@ -52,6 +48,24 @@ impl Kinds {
     pub fn sampled(&self) -> bool {
         self.cpu.is_some() || self.wall.is_some()
     }
+
+    /// What is counted for tests; with `lines` also where in a method.
+    pub fn for_tests(arena_limit: Option<u64>, lines: bool) -> Kinds {
+        let exact_options = ExactOptions {
+            bba: "default".to_owned(),
+            sites: lines,
+            blocks: lines,
+            allocations: true,
+            max_depth: None,
+            include: Vec::new(),
+            exclude: Vec::new(),
+            threads: Vec::new(),
+            merge_threads: MergeThreads::Name,
+            weights: None,
+            deterministic: true,
+        };
+        Kinds { exact: true, cpu: None, wall: None, idle: false, exact_options, agent: None, arena_limit }
+    }
 }
 
 /// Options of `--exact`.
@@ -71,6 +85,10 @@ pub struct ExactOptions {
     #[arg(long)]
     pub blocks: bool,
 
+    /// Count instructions that make objects or arrays too (--blocks does); not what native code makes
+    #[arg(long)]
+    pub allocations: bool,
+
     /// Fold contexts below this depth
     #[arg(long, value_name = "N")]
     pub max_depth: Option<u32>,
@@ -82,6 +100,10 @@ pub struct ExactOptions {
     /// Not these packages, classes or methods; repeatable
     #[arg(long, value_name = "PATTERN")]
     pub exclude: Vec<String>,
+
+    /// Count or sample only threads of this name, in which `*` stands for anything (main, 'http-*'); repeatable
+    #[arg(long, value_name = "NAME")]
+    pub threads: Vec<String>,
 
     /// Which ended threads share a tree with later ones
     #[arg(long, value_name = "HOW", value_enum, default_value_t = MergeThreads::Name)]

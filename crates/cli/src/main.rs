@@ -2,6 +2,7 @@
 
 mod agent;
 mod agent_api;
+mod annotate;
 mod attach;
 mod calibrate;
 mod collect;
@@ -15,11 +16,17 @@ mod files;
 mod gate;
 mod generate;
 mod instrument;
+mod jdk;
+mod jmh;
 mod kinds;
+mod launch;
+mod progress;
 mod ps;
 mod recorded;
 mod report;
 mod run;
+mod test;
+mod test_api;
 mod variation;
 
 use std::process::ExitCode;
@@ -56,10 +63,14 @@ enum Command {
     Doctor(doctor::Doctor),
     Instrument(instrument::Instrument),
     Report(report::Report),
+    Annotate(annotate::Annotate),
     Diff(report::Diff),
     Overlap(report::Overlap),
     Merge(report::Merge),
     Gate(gate::Gate),
+    Test(test::Test),
+    TestApi(test_api::TestApi),
+    Jmh(jmh::Jmh),
     Export(export::Export),
     Import(export::Import),
     Demo(demo::Demo),
@@ -78,10 +89,14 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
         Command::Doctor(command) => command.run(),
         Command::Instrument(command) => command.run(),
         Command::Report(command) => command.run(),
+        Command::Annotate(command) => command.run(),
         Command::Diff(command) => command.run(),
         Command::Overlap(command) => command.run(),
         Command::Merge(command) => command.run(),
         Command::Gate(command) => command.run(),
+        Command::Test(command) => command.run(),
+        Command::TestApi(command) => command.run(),
+        Command::Jmh(command) => command.run(),
         Command::Export(command) => command.run(),
         Command::Import(command) => command.run(),
         Command::Demo(command) => command.run(),

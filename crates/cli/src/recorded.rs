@@ -7,7 +7,7 @@ pub fn options(kinds: &Kinds) -> Vec<(String, String)> {
     let mut options: Vec<(&str, String)> = Vec::new();
     options.extend(kinds.cpu.map(|rate| ("cpu", rate.to_string())));
     options.extend(kinds.wall.map(|rate| ("wall", rate.to_string())));
-    options.extend(kinds.threads.iter().map(|name| ("threads", name.clone())));
+    options.extend(kinds.exact_options.threads.iter().map(|name| ("threads", name.clone())));
     if kinds.exact() {
         add_exact(kinds, &mut options);
     }
@@ -21,6 +21,11 @@ fn add_exact(kinds: &Kinds, options: &mut Vec<(&str, String)>) {
     options.push(("merge-threads", exact.merge_threads.as_str().to_owned()));
     options.extend(exact.include.iter().map(|pattern| ("include", pattern.clone())));
     options.extend(exact.exclude.iter().map(|pattern| ("exclude", pattern.clone())));
-    let switches = [("sites", exact.sites), ("blocks", exact.blocks), ("deterministic", exact.deterministic)];
+    let switches = [
+        ("sites", exact.sites),
+        ("blocks", exact.blocks),
+        ("allocations", exact.allocations),
+        ("deterministic", exact.deterministic),
+    ];
     options.extend(switches.into_iter().filter(|(_, on)| *on).map(|(name, _)| (name, String::new())));
 }

@@ -10,6 +10,7 @@ use quipu_report::{By, DiffOptions, Options, Style};
 
 use crate::collect::load;
 use crate::exit::{DONE, Failure};
+use crate::progress;
 
 /// Show a profile.
 #[derive(Args, Debug)]
@@ -19,6 +20,7 @@ Examples:
   quipu report profile.quipu --by method --thread main       hottest methods of the main thread
   quipu report profile.quipu --by callers --filter HashMap.get
   quipu report profile.quipu --by class --metric bytecodes/calls
+  quipu report profile.quipu --label request=/search         what was done on behalf of it
   quipu report profile.quipu --by tree --json                every context, for programs")]
 pub struct Report {
     /// A .quipu file, or the .arena file of a target that was killed or had no agent
@@ -36,6 +38,10 @@ pub struct Report {
     /// Only this thread; `*` stands for anything
     #[arg(long, value_name = "NAME")]
     thread: Option<String>,
+
+    /// Only what carries this label: threads, or samples of a sampled profile
+    #[arg(long, value_name = "KEY=VALUE", value_parser = label)]
+    label: Option<(String, String)>,
 
     /// Only methods, classes or packages whose name contains this, or matches it if it has a `*`
     #[arg(long, value_name = "PATTERN")]
@@ -58,6 +64,7 @@ impl Report {
             by: self.by.parse().map_err(Failure::usage)?,
             metric: self.metric,
             thread: self.thread,
+            label: self.label,
             filter: self.filter,
             limit: self.limit,
         };
@@ -65,12 +72,19 @@ impl Report {
         if self.json {
             quipu_report::write_json(&profile, &options, &mut out).map_err(Failure::usage)?;
         } else {
-            let text = quipu_report::text(&profile, &options, &style()).map_err(Failure::usage)?;
+            let text = progress::during("adding up", || quipu_report::text(&profile, &options, &style()));
+            let text = text.map_err(Failure::usage)?;
             out.write_all(text.as_bytes())?;
         }
         out.flush()?;
         Ok(DONE)
     }
+}
+
+/// `KEY=VALUE`.
+pub fn label(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once('=').ok_or_else(|| "must be KEY=VALUE".to_owned())?;
+    Ok((parts.0.to_owned(), parts.1.to_owned()))
 }
 
 /// What the terminal can show; plain text in a pipe.
@@ -139,11 +153,10 @@ impl Diff {
             limit: self.limit,
             ..DiffOptions::default()
         };
-        let text = if self.json {
-            quipu_report::diff_json(&before, &after, &options)
-        } else {
-            quipu_report::diff_text(&before, &after, &options, &style())
-        };
+        let text = progress::during("comparing", || match self.json {
+            true => quipu_report::diff_json(&before, &after, &options),
+            false => quipu_report::diff_text(&before, &after, &options, &style()),
+        });
         print(&text.map_err(Failure::usage)?)
     }
 }
@@ -189,7 +202,9 @@ impl Overlap {
             OverlapOn::Class => On::Class,
         };
         let report = if self.json { quipu_report::overlap_json } else { quipu_report::overlap_text };
-        print(&report(&a, &b, on, self.metric.as_deref(), Matching::default()).map_err(Failure::usage)?)
+        let text =
+            progress::during("comparing", || report(&a, &b, on, self.metric.as_deref(), Matching::default()));
+        print(&text.map_err(Failure::usage)?)
     }
 }
 
@@ -209,7 +224,9 @@ impl Merge {
     /// Writes the sum.
     pub fn run(self) -> anyhow::Result<u8> {
         let profiles = self.files.iter().map(|file| load(file)).collect::<Result<Vec<_>, _>>()?;
-        let merged = Profile::merge(&profiles.iter().collect::<Vec<_>>()).map_err(Failure::usage)?;
+        let parts: Vec<&Profile> = profiles.iter().collect();
+        let merged = progress::during("adding profiles up", || Profile::merge(&parts));
+        let merged = merged.map_err(Failure::usage)?;
         crate::run::save(&merged, &self.output)?;
         Ok(DONE)
     }

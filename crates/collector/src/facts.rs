@@ -5,7 +5,7 @@ use std::path::Path;
 
 use quipu_arena::reader::Contents;
 use quipu_arena::record::Record;
-use quipu_jvm::mutf8;
+use quipu_classfile::mutf8;
 
 use crate::arena::ArenaFile;
 

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use quipu_arena::layout;
 use quipu_arena::reader::{Contents, Node, NotAnArena};
 use quipu_arena::record::{Record, flag};
-use quipu_jvm::mutf8;
+use quipu_classfile::mutf8;
 use quipu_profile::{
     Block, Builder, Line, MethodFlags, MethodId, MethodSpec, MetricSpec, NodeId, Profile, ThreadKind,
     ThreadSpec, UNKNOWN_SITE,
@@ -20,10 +20,18 @@ use crate::sampled;
 /// What the arena says of a method, beside its name.
 struct Method {
     id: MethodId,
-    straight: u64,
+    per_call: u64,
     sites: Vec<u16>,
-    blocks: Vec<(u16, u16)>,
+    blocks: Vec<CountedBlock>,
     derived: Vec<u32>,
+}
+
+/// A block that has a counter.
+struct CountedBlock {
+    bci: u16,
+    /// None if the other blocks of the method have no counters.
+    instructions: u16,
+    allocations: u16,
 }
 
 struct Group {
@@ -83,7 +91,7 @@ pub fn profile_since(bytes: &[u8], baseline: Option<&Baseline>) -> Result<Profil
     let mut unnamed = 0;
     // A profile that was only sampled has no counts, and does not say that they were zero.
     if !contents.nodes.is_empty() || contents.sampled.samples.is_empty() {
-        unnamed = Feeder::new(&contents, &methods, &groups, &mut builder).feed();
+        unnamed = Feeder::new(&contents, &methods, &groups, &mut builder).feed(bytes.len());
     }
     sampled::feed(&contents, baseline.map(|before| &before.sampled), &mut builder);
     let lost = &mut builder.meta.lost;
@@ -116,7 +124,7 @@ fn read_methods(contents: &Contents<'_>, builder: &mut Builder) -> HashMap<u32, 
                 id,
                 class,
                 flags,
-                straight,
+                per_call,
                 name,
                 descriptor,
                 lines,
@@ -141,9 +149,9 @@ fn read_methods(contents: &Contents<'_>, builder: &mut Builder) -> HashMap<u32, 
                     id,
                     Method {
                         id: builder.method(spec),
-                        straight: if flags & flag::STRAIGHT != 0 { straight.into() } else { 0 },
+                        per_call: per_call.into(),
                         sites: words(sites).collect(),
-                        blocks: pairs(blocks).collect(),
+                        blocks: counted_blocks(blocks),
                         derived: derived
                             .chunks_exact(4)
                             .filter_map(|b| b.try_into().ok().map(u32::from_ne_bytes))
@@ -243,11 +251,15 @@ impl<'a> Feeder<'a> {
         Feeder { contents, methods, groups, trees, roots: HashMap::new(), builder }
     }
 
-    /// Feeds all nodes; returns how many had a method nobody knows.
-    fn feed(mut self) -> u64 {
+    /// Feeds all nodes; returns how many had a method nobody knows, or derived contexts without number.
+    fn feed(mut self, size: usize) -> u64 {
         let calls = self.builder.metric(MetricSpec::calls());
         let bytecodes = self.builder.metric(MetricSpec::bytecodes());
+        let counted = self.methods.values().any(|method| !method.blocks.is_empty());
+        let allocations = counted.then(|| self.builder.metric(MetricSpec::allocations()));
         let mut unnamed = 0;
+        // One record could give a million callees to each of a million nodes; a real arena is larger than its profile.
+        let mut derivable = size;
         // The profile's node for each of the arena's; none for what is hidden.
         let mut fed: Vec<Option<NodeId>> = Vec::with_capacity(self.contents.nodes.len());
         let live = live(&self.contents.nodes);
@@ -272,16 +284,25 @@ impl<'a> Feeder<'a> {
             let site = self.site(node, parent);
             let here = self.builder.push(parent_node, method.id, site);
             self.builder.add(here, calls, node.calls);
-            // What a straight method executes follows from its calls; exceptions took something off.
-            let executed = method.straight.wrapping_mul(node.calls).wrapping_add(node.bytecodes);
+            // Some of what it executes follows from its calls.
+            let executed = method.per_call.wrapping_mul(node.calls).wrapping_add(node.bytecodes);
             self.builder.add(here, bytecodes, executed);
-            for derived in method.derived.iter().filter_map(|id| self.methods.get(id)) {
+            let derived = method.derived.get(..derivable.min(method.derived.len())).unwrap_or_default();
+            derivable -= derived.len();
+            unnamed += (method.derived.len() - derived.len()) as u64;
+            for derived in derived.iter().filter_map(|id| self.methods.get(id)) {
                 let leaf = self.builder.push(here, derived.id, UNKNOWN_SITE);
                 self.builder.add(leaf, calls, node.calls);
             }
-            for (&(bci, instructions), count) in method.blocks.iter().zip(self.contents.block_counts(node)) {
-                let block = Block { bci: bci.into(), instructions: instructions.into(), count };
-                self.builder.block(method.id, block);
+            for (block, count) in method.blocks.iter().zip(self.contents.block_counts(node)) {
+                if let Some(allocations) = allocations {
+                    self.builder.add(here, allocations, count.saturating_mul(block.allocations.into()));
+                }
+                // Without all the others, a block that allocates says nothing about lines.
+                if block.instructions > 0 {
+                    let (bci, instructions) = (block.bci.into(), block.instructions.into());
+                    self.builder.block(method.id, Block { bci, instructions, count });
+                }
             }
             fed.push(Some(here));
         }
@@ -343,6 +364,12 @@ fn live(nodes: &[Node]) -> Vec<bool> {
 
 fn words(bytes: &[u8]) -> impl Iterator<Item = u16> + '_ {
     bytes.chunks_exact(2).filter_map(|b| b.try_into().ok().map(u16::from_ne_bytes))
+}
+
+fn counted_blocks(bytes: &[u8]) -> Vec<CountedBlock> {
+    let words: Vec<u16> = words(bytes).collect();
+    let blocks = words.chunks_exact(3).filter_map(|block| <[u16; 3]>::try_from(block).ok());
+    blocks.map(|[bci, instructions, allocations]| CountedBlock { bci, instructions, allocations }).collect()
 }
 
 pub(crate) fn pairs(bytes: &[u8]) -> impl Iterator<Item = (u16, u16)> + '_ {

@@ -6,10 +6,10 @@ use quipu_arena::layout::{CAUSES, event, frame, mark, run_state};
 use quipu_arena::reader::Contents;
 use quipu_arena::record::Record;
 use quipu_arena::sampled::{Context, Sample};
-use quipu_jvm::mutf8;
+use quipu_classfile::mutf8;
 use quipu_profile::{
-    Builder, Line, MethodFlags, MethodId, MethodSpec, MetricId, MetricSpec, NodeId, Sample as Timed,
-    ThreadId, ThreadSpec, UNKNOWN_SITE, Unit,
+    Builder, Line, MethodFlags, MethodId, MethodSpec, MetricId, MetricSpec, NO_LABELS, NodeId,
+    Sample as Timed, ThreadId, ThreadSpec, UNKNOWN_SITE, Unit,
 };
 
 use crate::import::pairs;
@@ -149,7 +149,14 @@ impl<'a> Feeder<'a> {
             for key in [Some((sample.event, None)), state.map(|state| (sample.event, Some(state)))] {
                 let Some(metric) = key.and_then(|(event, state)| self.metric(event, state)) else { continue };
                 self.builder.add(node, metric, sample.value);
-                self.builder.sample(Timed { time, thread, node, metric, value: sample.value });
+                self.builder.sample(Timed {
+                    time,
+                    thread,
+                    node,
+                    metric,
+                    value: sample.value,
+                    labels: NO_LABELS,
+                });
             }
         }
     }

@@ -7,7 +7,8 @@
 use crate::jsontext::{comma, numbers, string};
 use crate::{ExportError, Options};
 use quipu_profile::{
-    Aggregation, MethodFlags, MetricKind, NO_METHOD, NO_NODE, NO_THREAD, Profile, StrId, UNKNOWN_SITE,
+    Aggregation, MethodFlags, MetricKind, NO_LABELS, NO_METHOD, NO_NODE, NO_THREAD, Profile, StrId,
+    UNKNOWN_SITE,
 };
 use std::io::{self, Write};
 
@@ -165,6 +166,18 @@ fn timeline(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
         numbers(out, samples.iter().map(|s| s.metric))?;
         out.write_all(br#","value":"#)?;
         numbers(out, samples.iter().map(|s| s.value))?;
+        let sets = samples.iter().map(|s| s.labels).max().unwrap_or(NO_LABELS);
+        if sets != NO_LABELS {
+            out.write_all(br#","labels":"#)?;
+            numbers(out, samples.iter().map(|s| s.labels))?;
+            out.write_all(br#","label_sets":["#)?;
+            let mut first = true;
+            for set in NO_LABELS..=sets {
+                comma(out, &mut first)?;
+                pairs(profile, profile.labels(set), out)?;
+            }
+            out.write_all(b"]")?;
+        }
         out.write_all(b"}")?;
     }
     if profile.events().is_empty() {

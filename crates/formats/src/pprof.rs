@@ -2,15 +2,17 @@
 //!
 //! The outermost message is a list of fields in any order, so it is streamed: one sample at a time, then what the
 //! samples referred to. Functions are methods, mappings are modules, locations are (method, line of the call).
-//! Threads and their labels become labels of the samples: `pprof -tagroot=thread` draws a tree per thread.
+//! Threads, their labels and those of samples become labels of the samples: `pprof -tagroot=thread` draws a tree per thread.
 
 use crate::proto::{Function, Label, Line, Location, Mapping, Sample, ValueType, tag};
 use crate::{ExportError, Options, names, walk};
 use flate2::{Compression, write::GzEncoder};
 use prost::Message;
 use prost::encoding::{encode_key, encode_varint};
-use quipu_profile::{Aggregation, MetricId, MetricKind, NodeId, Profile, Thread, ThreadKind};
-use std::collections::HashMap;
+use quipu_profile::{
+    Aggregation, LabelsId, MetricId, MetricKind, NO_LABELS, NodeId, Profile, Thread, ThreadKind,
+};
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 
 /// Label with the thread's name.
@@ -35,6 +37,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
         fields: Fields { gzip: GzEncoder::new(out, Compression::fast()), buffer: Vec::new() },
         strings: HashMap::from([(String::new(), 0)]),
         locations: HashMap::new(),
+        labelled: labelled(profile),
     };
     export.head(&columns, main)?;
     for thread in profile.threads() {
@@ -55,6 +58,20 @@ struct Export<'p, 'w> {
     strings: HashMap<String, i64>,
     /// Ids by (function, line).
     locations: HashMap<(u64, u32), u64>,
+    labelled: Labelled,
+}
+
+/// What was sampled in a context under each set of labels.
+type Labelled = HashMap<NodeId, BTreeMap<LabelsId, HashMap<MetricId, u64>>>;
+
+fn labelled(profile: &Profile) -> Labelled {
+    let mut found = Labelled::new();
+    for sample in profile.samples().iter().filter(|sample| sample.labels != NO_LABELS) {
+        let sets = found.entry(sample.node).or_default();
+        let sum = sets.entry(sample.labels).or_default().entry(sample.metric).or_default();
+        *sum = sum.saturating_add(sample.value);
+    }
+    found
 }
 
 impl Export<'_, '_> {
@@ -110,6 +127,7 @@ impl Export<'_, '_> {
                 let metric = &profile.metrics()[id as usize];
                 sample.value.push(clamp(stack.value(metric.values(), metric.spec().aggregation)));
             }
+            let sets = (!stack.deeper).then(|| self.labelled.remove(&stack.nodes.start)).flatten();
             if sample.value.iter().all(|&value| value == 0) {
                 return Ok(());
             }
@@ -121,8 +139,34 @@ impl Export<'_, '_> {
                 sample.location_id.push(self.location(function(profile, leaf), 0));
                 sample.location_id.extend(calls[..stack.path.len() - 1].iter().rev());
             }
+            for (labels, values) in sets.into_iter().flatten() {
+                let part = self.part(&mut sample, columns, labels, &values);
+                self.fields.message(tag::SAMPLE, &part)?;
+            }
+            if sample.value.iter().all(|&value| value == 0) {
+                return Ok(());
+            }
             self.fields.message(tag::SAMPLE, &sample)
         })
+    }
+
+    /// Takes what was sampled under some labels out of a sample.
+    fn part(
+        &mut self,
+        whole: &mut Sample,
+        columns: &[MetricId],
+        labels: LabelsId,
+        values: &HashMap<MetricId, u64>,
+    ) -> Sample {
+        let mut part = whole.clone();
+        for (at, id) in columns.iter().enumerate() {
+            part.value[at] = clamp(values.get(id).copied().unwrap_or(0)).min(whole.value[at]);
+            whole.value[at] -= part.value[at];
+        }
+        let profile = self.profile;
+        let pairs = profile.labels(labels).iter().map(|&(key, value)| (profile.str(key), profile.str(value)));
+        part.label.extend(self.text_labels(pairs));
+        part
     }
 
     fn labels(&mut self, thread: &Thread) -> Vec<Label> {
@@ -138,8 +182,11 @@ impl Export<'_, '_> {
             pairs.push((THREAD_KIND, thread.kind.as_str()));
         }
         pairs.extend(thread.labels.iter().map(|&(key, value)| (profile.str(key), profile.str(value))));
+        self.text_labels(pairs.into_iter())
+    }
+
+    fn text_labels<'a>(&mut self, pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<Label> {
         pairs
-            .into_iter()
             .map(|(key, value)| Label { key: self.string(key), str: self.string(value), ..Label::default() })
             .collect()
     }

@@ -5,7 +5,7 @@ mod common;
 use proptest::prelude::*;
 use quipu_formats::{Format, Limits, Options, Profile, export, import};
 use quipu_profile::{
-    Builder, Line, MethodSpec, MetricSpec, NodeId, ThreadKind, ThreadSpec, UNKNOWN_SITE, Unit,
+    Builder, Line, MethodSpec, MetricSpec, NodeId, Sample, ThreadKind, ThreadSpec, UNKNOWN_SITE, Unit,
 };
 
 fn exported(profile: &Profile, format: Format, options: &Options) -> Vec<u8> {
@@ -205,4 +205,32 @@ proptest! {
         prop_assert_eq!(back.metrics()[0].total(), total);
         prop_assert_eq!(through_collapsed(&back), back);
     }
+}
+
+#[test]
+fn pprof_and_json_carry_the_labels_of_samples() {
+    let mut b = Builder::new();
+    let cpu = b.metric(MetricSpec::sampled("samples.cpu", Unit::Nanoseconds, 10));
+    let calls = b.metric(MetricSpec::calls());
+    let method = b.method(MethodSpec { class: "A", name: "f", ..Default::default() });
+    let thread = b.thread(ThreadSpec { name: "worker", ..Default::default() });
+    let node = b.child(b.root(thread), method, UNKNOWN_SITE);
+    b.add(node, calls, 9);
+    for time in 0..6 {
+        let labels = b.labels(if time < 4 { &[("request", "/a")] } else { &[] });
+        b.add(node, cpu, 10);
+        b.sample(Sample { time, thread, node, metric: cpu, value: 10, labels });
+    }
+    let profile = b.finish();
+    let back = through_pprof(&profile);
+    for (before, after) in profile.metrics().iter().zip(back.metrics()) {
+        assert_eq!((before.spec(), before.total()), (after.spec(), after.total()));
+    }
+    let part = back.select_label("request", "/a");
+    assert_eq!((part.metric("samples.cpu").unwrap().total(), part.metric("calls").unwrap().total()), (40, 0));
+    assert_eq!(part, through_pprof(&profile.select_label("request", "/a")));
+    let json = String::from_utf8(exported(&profile, Format::Json, &Options::default())).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(value["samples"]["labels"], serde_json::json!([1, 1, 1, 1, 0, 0]));
+    assert_eq!(value["samples"]["label_sets"], serde_json::json!([[], [["request", "/a"]]]));
 }

@@ -16,6 +16,7 @@ pub fn json(verdict: &Verdict) -> String {
             "change": change(subject.before, subject.after),
             "relative": relative(subject.before, subject.after),
             "outcome": subject.outcome.as_str(),
+            "note": subject.note,
         })
     });
     let renamed = verdict

@@ -24,6 +24,7 @@ mod pattern;
 mod place;
 mod renames;
 mod subject;
+pub mod suite;
 mod text;
 mod verdict;
 

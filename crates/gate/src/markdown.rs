@@ -2,7 +2,7 @@
 
 use crate::Verdict;
 use crate::number::{change, grouped, percent_change, signed};
-use crate::text::{SHOWN, context, harmless, headline, reasons, shown_subjects, subject_name};
+use crate::text::{SHOWN, context, harmless, headline, reasons, remark, shown_subjects, subject_name};
 
 /// The verdict as Markdown: a table of totals, then the places to look at.
 pub fn markdown(verdict: &Verdict) -> String {
@@ -12,13 +12,14 @@ pub fn markdown(verdict: &Verdict) -> String {
     for subject in shown_subjects(verdict) {
         let (before, after) = (subject.before, subject.after);
         out += &format!(
-            "| {} | {} | {} | {} | {} | {} |\n",
+            "| {} | {} | {} | {} | {} | {}{} |\n",
             code(&subject_name(subject)),
             grouped(before),
             grouped(after),
             signed(change(before, after)),
             escape(&percent_change(before, after)),
-            subject.outcome.as_str()
+            subject.outcome.as_str(),
+            escape(&remark(subject))
         );
     }
     if !verdict.culprits.is_empty() {

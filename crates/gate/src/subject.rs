@@ -12,14 +12,17 @@ pub enum SubjectKind {
     Thread,
     /// A method and everything it called; for metrics without totals the method alone.
     Method,
+    /// A test.
+    Test,
 }
 
 impl SubjectKind {
-    /// `thread` or `method`.
+    /// `thread`, `method` or `test`.
     pub fn as_str(self) -> &'static str {
         match self {
             SubjectKind::Thread => "thread",
             SubjectKind::Method => "method",
+            SubjectKind::Test => "test",
         }
     }
 }
@@ -37,6 +40,12 @@ pub enum Outcome {
     Improved,
     /// Differs by no more than sampling does by chance.
     Chance,
+    /// A test that is not in the baseline.
+    New,
+    /// A test that did not run.
+    Gone,
+    /// A test whose work is not the same each time.
+    Unstable,
 }
 
 impl Outcome {
@@ -48,6 +57,9 @@ impl Outcome {
             Outcome::Same => "same",
             Outcome::Improved => "improved",
             Outcome::Chance => "chance",
+            Outcome::New => "new",
+            Outcome::Gone => "gone",
+            Outcome::Unstable => "unstable",
         }
     }
 }
@@ -55,7 +67,7 @@ impl Outcome {
 /// One total before and after.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
-    /// Thread or method.
+    /// Thread, method or test.
     pub kind: SubjectKind,
     /// Its name.
     pub name: String,
@@ -65,6 +77,8 @@ pub struct Subject {
     pub after: u64,
     /// What that means.
     pub outcome: Outcome,
+    /// What else there is to say.
+    pub note: Option<String>,
 }
 
 /// All threads of two profiles that are lined up.
@@ -123,5 +137,5 @@ fn judge(aligned: &Aligned, limit: &Limit, kind: SubjectKind, name: String, valu
         () if limit.exceeded(before, after) => Outcome::Failed,
         () => Outcome::Grew,
     };
-    Subject { kind, name, before, after, outcome }
+    Subject { kind, name, before, after, outcome, note: None }
 }

@@ -13,7 +13,11 @@ const FRAMES: usize = 6;
 /// The verdict as text: what grew, and the places to look at.
 pub fn text(verdict: &Verdict) -> String {
     let mut out = format!("{}\n\n", headline(verdict));
-    out += &table(&shown_subjects(verdict));
+    let subjects = shown_subjects(verdict);
+    if subjects.is_empty() {
+        return out.trim_end().to_owned() + "\n";
+    }
+    out += &table(&subjects);
     if !verdict.culprits.is_empty() {
         out += "\nWhere the new work is:\n";
         for (at, culprit) in verdict.culprits.iter().take(SHOWN).enumerate() {
@@ -47,6 +51,11 @@ pub(crate) fn headline(verdict: &Verdict) -> String {
     let failed = verdict.failed().count();
     let improved = verdict.subjects.iter().any(|subject| subject.outcome == Outcome::Improved);
     let grew = verdict.subjects.iter().any(|subject| subject.outcome == Outcome::Grew);
+    let metric = match verdict.subjects.iter().filter(|subject| subject.kind == SubjectKind::Test).count() {
+        0 => metric.clone(),
+        tests if failed == 0 => format!("{metric} of {} tests", grouped(tests as u64)),
+        tests => format!("{metric} of {} of {} tests", grouped(failed as u64), grouped(tests as u64)),
+    };
     match (failed, grew, improved) {
         (0, false, false) => format!("PASSED: {metric} as in the baseline"),
         (0, false, true) => format!("PASSED: fewer {metric} than in the baseline"),
@@ -55,7 +64,7 @@ pub(crate) fn headline(verdict: &Verdict) -> String {
     }
 }
 
-/// All threads, and the methods that changed.
+/// All threads, and the methods and tests that changed.
 pub(crate) fn shown_subjects(verdict: &Verdict) -> Vec<&Subject> {
     let shown = |subject: &&Subject| subject.kind == SubjectKind::Thread || subject.before != subject.after;
     verdict.subjects.iter().filter(shown).collect()
@@ -65,7 +74,7 @@ pub(crate) fn shown_subjects(verdict: &Verdict) -> Vec<&Subject> {
 pub(crate) fn subject_name(subject: &Subject) -> String {
     match subject.kind {
         SubjectKind::Thread => format!("thread {}", printable(&subject.name)),
-        SubjectKind::Method => printable(&subject.name),
+        SubjectKind::Method | SubjectKind::Test => printable(&subject.name),
     }
 }
 
@@ -83,7 +92,11 @@ fn table(subjects: &[&Subject]) -> String {
                 grouped(subject.before),
                 grouped(subject.after),
                 signed(change(subject.before, subject.after)),
-                format!("{:>10}  {outcome}", percent_change(subject.before, subject.after)),
+                format!(
+                    "{:>10}  {outcome}{}",
+                    percent_change(subject.before, subject.after),
+                    remark(subject)
+                ),
             ]
         })
         .collect();
@@ -99,6 +112,11 @@ fn table(subjects: &[&Subject]) -> String {
         out.push('\n');
     }
     out
+}
+
+/// What else there is to say of a subject, behind a colon.
+pub(crate) fn remark(subject: &Subject) -> String {
+    subject.note.as_ref().map_or_else(String::new, |note| format!(": {}", printable(note)))
 }
 
 /// `+2,000 bytecodes  Demo.work (Demo.java:3)`.
@@ -140,21 +158,27 @@ fn call(change: &CallChange) -> String {
 
 /// The path to it, shortened in the middle.
 pub(crate) fn context(culprit: &Culprit) -> String {
-    let mut frames: Vec<String> = culprit.path.iter().map(|frame| printable(frame)).collect();
-    if frames.len() > FRAMES {
-        let left = frames.len() - FRAMES;
-        frames.splice(2..2 + left, [format!("({left} more)")]);
-    }
-    let mut out = format!("thread {}", printable(&culprit.thread));
-    for frame in frames {
-        out += " > ";
-        out += &frame;
-    }
+    let path = shortened(&culprit.path);
+    let out = match (culprit.thread.as_str(), path.as_str()) {
+        ("", _) => path,
+        (thread, "") => format!("thread {}", printable(thread)),
+        (thread, _) => format!("thread {} > {path}", printable(thread)),
+    };
     match culprit.contexts {
         0 | 1 => out,
         2 => out + ", and 1 other context",
         contexts => out + &format!(", and {} other contexts", grouped(contexts - 1)),
     }
+}
+
+/// A path with the frames in its middle left out.
+pub(crate) fn shortened(path: &[String]) -> String {
+    let mut frames: Vec<String> = path.iter().map(|frame| printable(frame)).collect();
+    if frames.len() > FRAMES {
+        let left = frames.len() - FRAMES;
+        frames.splice(2..2 + left, [format!("({left} more)")]);
+    }
+    frames.join(" > ")
 }
 
 /// Renames and moves, in words.

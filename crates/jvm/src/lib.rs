@@ -24,7 +24,6 @@
 pub mod hotspot;
 pub mod jni;
 pub mod jvmti;
-pub mod mutf8;
 pub mod sys;
 
 mod error;

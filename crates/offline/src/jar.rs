@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::zip::{Archive, Budget, Entry};
 use crate::{Instrumenter, Outcome, jar_class, unit};
 
-const DEEPEST: u32 = 8;
+pub const DEEPEST: u32 = 8;
 const VERSIONS: &[u8] = b"META-INF/versions/";
 
 /// What an entry is to us.

@@ -18,6 +18,7 @@
 )]
 
 mod error;
+mod find;
 mod jar;
 mod jar_class;
 mod jimage;
@@ -32,6 +33,7 @@ use std::sync::Arc;
 use quipu_rewrite::{FindClass, Plan};
 
 pub use error::Error;
+pub use find::classes_named;
 pub use jimage::RuntimeImage;
 pub use runtime::RuntimeOptions;
 pub use tree::InputFile;

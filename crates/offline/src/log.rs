@@ -43,12 +43,12 @@ impl MethodLog {
         let id = self.enter_class(class.name(), class.source_file().unwrap_or_default(), 1);
         for shape in shapes {
             let Some(method) = class.method(shape.index) else { continue };
-            self.size(shape.id, layout::node_size(shape.slots, shape.blocks.len() as u32 / 2), shape.slots);
+            self.size(shape.id, layout::node_size(shape.slots, shape.blocks.len() as u32 / 3), shape.slots);
             Record::Method {
                 id: shape.id,
                 class: id,
-                flags: if shape.straight.is_some() { flag::STRAIGHT } else { 0 },
-                straight: shape.straight.unwrap_or(0),
+                flags: 0,
+                per_call: shape.per_call,
                 name: method.name(),
                 descriptor: method.descriptor(),
                 lines: &bytes_of_u16(&shape.lines),
@@ -78,7 +78,7 @@ impl MethodLog {
             let none: &[u8] = b"";
             let flags = flag::OPAQUE;
             let (lines, sites, blocks, derived) = (none, none, none, none);
-            Record::Method { id, class, flags, straight: 0, name, descriptor, lines, sites, blocks, derived }
+            Record::Method { id, class, flags, per_call: 0, name, descriptor, lines, sites, blocks, derived }
                 .encode(&mut self.records);
         }
     }

@@ -17,6 +17,13 @@ pub struct RuntimeOptions {
     pub merge_threads: Option<String>,
     /// The size the profile may grow to.
     pub limit: Option<u64>,
+    /// Names of the threads to count, with stars; all if there are none.
+    pub threads: Vec<String>,
+}
+
+/// A value as it must stand in a properties file, which is Latin-1 and trims.
+fn escape(value: &str) -> String {
+    value.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect()
 }
 
 /// The bytes of `quipu-runtime.jar`.
@@ -30,6 +37,9 @@ pub fn jar(options: &RuntimeOptions) -> Result<Vec<u8>, Error> {
     }
     if let Some(limit) = options.limit {
         properties += &format!("limit={limit}\n");
+    }
+    if !options.threads.is_empty() {
+        properties += &format!("threads={}\n", escape(&options.threads.join("\n")));
     }
     let mut archive = Archive::empty();
     let files = CLASSES.iter().map(|(name, bytes)| (*name, *bytes));

@@ -13,9 +13,12 @@ fn plan() -> Plan {
     Plan {
         runtime: RUNTIME_PACKAGE,
         relative_to: None,
+        direct: false,
+        folds: true,
         analysis: BlockAnalysis::Precise,
         sites: false,
         blocks: false,
+        allocations: false,
         selection: Selection::default(),
         activation: false,
         weights: None,

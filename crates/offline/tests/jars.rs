@@ -189,3 +189,37 @@ fn directories_and_classes_are_instrumented_too() {
         assert_eq!(same.status.code(), Some(2));
     });
 }
+
+#[test]
+fn classes_are_found_in_jars_and_in_jars_within_them() {
+    on_every_jdk(|jdk| {
+        let inner = programs(jdk);
+        let folder = scratch("outer");
+        fs::create_dir_all(folder.join("BOOT-INF/lib")).unwrap();
+        fs::copy(&inner, folder.join("BOOT-INF/lib/app.jar")).unwrap();
+        jar(jdk, &folder, &["cf", "outer.jar", "BOOT-INF"]);
+        let wanted = fs::read(classes(jdk).join("Foo.class")).unwrap();
+        for archive in [inner, folder.join("outer.jar")] {
+            let bytes = fs::read(&archive).unwrap();
+            let found = quipu_offline::classes_named(&bytes, "Foo").unwrap();
+            assert!(found.len() == 1 && found[0] == wanted);
+            assert!(quipu_offline::classes_named(&bytes, "oo").unwrap().is_empty());
+        }
+        assert!(quipu_offline::classes_named(b"no jar", "Foo").is_err());
+    });
+}
+
+#[test]
+fn only_the_threads_asked_for_are_counted() {
+    on_every_jdk(|jdk| {
+        let counted = instrument(jdk, &programs(jdk), &["--threads", "worker-1*", "--threads", "ü, nobody"]);
+        let run = counted.run(jdk, &[], "ManyThreads", &["20", "10", "500"]);
+        let profile = run.assert_quiet().profile();
+        assert_eq!(calls(&profile, "ManyThreads", "work"), 11 * 500);
+        assert_eq!(calls(&profile, "ManyThreads", "main"), 0);
+        let run = counted.run(jdk, &["-Dquipu.threads=main"], "ManyThreads", &["20", "10", "500"]);
+        let profile = run.assert_quiet().profile();
+        assert_eq!(calls(&profile, "ManyThreads", "main"), 1);
+        assert_eq!(calls(&profile, "ManyThreads", "work"), 0);
+    });
+}

@@ -3,8 +3,9 @@
 use crate::canon;
 use crate::strings::Interner;
 use crate::{
-    Block, Event, Line, Meta, Method, MethodFlags, MethodId, MethodSpec, MetricId, MetricSpec, NO_METHOD,
-    NO_NODE, NO_THREAD, NodeId, Profile, Run, Sample, StrId, Thread, ThreadId, ThreadSpec,
+    Block, Event, LabelsId, Line, Meta, Method, MethodFlags, MethodId, MethodSpec, MetricId, MetricSpec,
+    NO_LABELS, NO_METHOD, NO_NODE, NO_THREAD, NodeId, Profile, Run, Sample, StrId, Thread, ThreadId,
+    ThreadSpec,
 };
 use rustc_hash::FxHashMap;
 
@@ -32,6 +33,8 @@ pub struct Builder {
     pub(crate) site: Vec<i32>,
     pub(crate) metrics: Vec<(MetricSpec, Vec<u64>)>,
     child_index: FxHashMap<(NodeId, MethodId, i32), NodeId>,
+    pub(crate) label_sets: Vec<Vec<(StrId, StrId)>>,
+    labels_index: FxHashMap<Vec<(StrId, StrId)>, LabelsId>,
     pub(crate) samples: Vec<Sample>,
     pub(crate) events: Vec<Event>,
 }
@@ -100,14 +103,7 @@ impl Builder {
     /// Adds a thread, or finds it by (name, group, kind, labels) and adds to its thread count.
     pub fn thread(&mut self, spec: ThreadSpec<'_>) -> ThreadId {
         let (name, group) = (self.strings.intern(spec.name), self.strings.intern(spec.group));
-        let mut labels: Vec<(StrId, StrId)> = spec
-            .labels
-            .iter()
-            .map(|(key, value)| (self.strings.intern(key), self.strings.intern(value)))
-            .collect();
-        labels.sort_unstable();
-        labels.dedup();
-        let key = (name, group, spec.kind as u8, labels);
+        let key = (name, group, spec.kind as u8, self.pairs(spec.labels));
         if let Some(&id) = self.thread_index.get(&key) {
             let thread = &mut self.threads[id as usize];
             thread.threads = thread.threads.saturating_add(spec.threads);
@@ -178,14 +174,37 @@ impl Builder {
         values[at] = spec.aggregation.combine(values[at], value);
     }
 
+    /// The id of a set of labels, for samples; in any order.
+    pub fn labels(&mut self, labels: &[(&str, &str)]) -> LabelsId {
+        let set = self.pairs(labels);
+        if set.is_empty() {
+            return NO_LABELS;
+        }
+        *self.labels_index.entry(set).or_insert_with_key(|set| {
+            self.label_sets.push(set.clone());
+            self.label_sets.len() as LabelsId
+        })
+    }
+
+    fn pairs(&mut self, labels: &[(&str, &str)]) -> Vec<(StrId, StrId)> {
+        let mut pairs: Vec<_> = labels
+            .iter()
+            .map(|(key, value)| (self.strings.intern(key), self.strings.intern(value)))
+            .collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        pairs
+    }
+
     /// Records a sample with its time. It does not change the tree's metrics: call [`add`](Builder::add) as well.
     ///
     /// # Panics
-    /// If thread, node or metric are unknown.
+    /// If thread, node, metric or labels are unknown.
     pub fn sample(&mut self, sample: Sample) {
         assert!((sample.thread as usize) < self.threads.len(), "unknown thread");
         assert!((sample.node as usize) < self.parent.len(), "unknown node");
         assert!((sample.metric as usize) < self.metrics.len(), "unknown metric");
+        assert!((sample.labels as usize) <= self.label_sets.len(), "unknown labels");
         self.samples.push(sample);
     }
 

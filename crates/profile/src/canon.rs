@@ -7,16 +7,19 @@
 
 use crate::builder::Builder;
 use crate::{
-    Block, Method, MethodId, Metric, NO_METHOD, NO_NODE, NO_THREAD, NodeId, Profile, StrId, Strings, Thread,
-    ThreadId, Tree,
+    Block, LabelsId, Method, MethodId, Metric, NO_LABELS, NO_METHOD, NO_NODE, NO_THREAD, NodeId, Profile,
+    Sample, StrId, Strings, Thread, ThreadId, Tree,
 };
 
 pub(crate) fn finish(builder: Builder) -> Profile {
     let Builder { meta, run, strings, mut methods, threads, parent, method, site, metrics, .. } = builder;
-    let (mut samples, mut events) = (builder.samples, builder.events);
+    let (mut samples, mut events, label_sets) = (builder.samples, builder.events, builder.label_sets);
 
     let used_methods = used_methods(&methods, &method);
-    let used_strings = used_strings(&strings.table, &methods, &used_methods, &threads, &events);
+    let used_labels = used_labels(label_sets.len(), &samples);
+    let mut used_strings = used_strings(&strings.table, &methods, &used_methods, &threads, &events);
+    let labels = label_sets.iter().zip(&used_labels).filter(|(_, used)| **used).flat_map(|(set, _)| set);
+    labels.for_each(|&(key, value)| [key, value].iter().for_each(|&id| used_strings[id as usize] = true));
     let (strings, string_map) = strings.table.sorted(&used_strings);
     let method_map = sort_methods(&mut methods, &used_methods, &string_map);
     let (mut threads, thread_map) = sort_threads(threads, &string_map);
@@ -36,7 +39,9 @@ pub(crate) fn finish(builder: Builder) -> Profile {
         metrics.into_iter().map(|(spec, values)| scatter(spec, &values, &node_map, tree.len())).collect();
     columns.sort_by(|a, b| a.spec.rank().cmp(&b.spec.rank()));
 
+    let (label_sets, labels_map) = sort_labels(label_sets, &used_labels, &string_map);
     for sample in &mut samples {
+        sample.labels = labels_map[sample.labels as usize];
         sample.thread = thread_map[sample.thread as usize];
         sample.node = node_map[sample.node as usize];
         sample.metric = metric_map[sample.metric as usize];
@@ -51,7 +56,7 @@ pub(crate) fn finish(builder: Builder) -> Profile {
     }
     events.sort_unstable();
 
-    Profile { meta, run, strings, methods, threads, tree, metrics: columns, samples, events }
+    Profile { meta, run, strings, methods, threads, tree, metrics: columns, label_sets, samples, events }
 }
 
 fn used_methods(methods: &[Method], nodes: &[MethodId]) -> Vec<bool> {
@@ -87,6 +92,29 @@ fn used_strings(
         event.details.iter().for_each(|&(key, value)| [key, value].iter().for_each(|&id| mark(id)));
     }
     used
+}
+
+/// Which sets some sample carries, by their place.
+fn used_labels(sets: usize, samples: &[Sample]) -> Vec<bool> {
+    let mut used = vec![false; sets];
+    samples.iter().filter_map(|sample| sample.labels.checked_sub(1)).for_each(|at| used[at as usize] = true);
+    used
+}
+
+/// Sets in order, without those nobody carries; the second result maps fed ids to canonical ones.
+fn sort_labels(
+    mut sets: Vec<Vec<(StrId, StrId)>>,
+    used: &[bool],
+    strings: &[StrId],
+) -> (Vec<Vec<(StrId, StrId)>>, Vec<LabelsId>) {
+    let mut order: Vec<usize> = (0..sets.len()).filter(|&at| used[at]).collect();
+    order.iter().for_each(|&at| remap_pairs(&mut sets[at], strings));
+    order.sort_by(|&a, &b| sets[a].cmp(&sets[b]));
+    let mut map = vec![NO_LABELS; sets.len() + 1];
+    for (new, &old) in order.iter().enumerate() {
+        map[old + 1] = new as LabelsId + 1;
+    }
+    (order.into_iter().map(|at| std::mem::take(&mut sets[at])).collect(), map)
 }
 
 fn sort_methods(methods: &mut Vec<Method>, used: &[bool], strings: &[StrId]) -> Vec<MethodId> {

@@ -66,10 +66,10 @@ pub use method::{Block, Line, Method, MethodFlags, MethodId, MethodSpec, NO_METH
 pub use metric::{Aggregation, Metric, MetricId, MetricKind, MetricSpec, Unit};
 pub use names::{Names, class_origin, method_origin, package_of, simple_name, thread_pattern};
 pub use nearest::nearest;
-pub use overlap::{On, overlap, overlap_of, overlap_percent};
+pub use overlap::{On, expected_overlap, overlap, overlap_of, overlap_percent};
 pub use profile::Profile;
-pub use significance::{SIGMAS, Significance, significance};
+pub use significance::{SIGMAS, Significance, share_error, significance, standard_error};
 pub use strings::{StrId, Strings};
 pub use thread::{NO_THREAD, Thread, ThreadId, ThreadKind, ThreadSpec};
-pub use timeline::{Event, Sample};
+pub use timeline::{Event, LabelsId, NO_LABELS, Sample};
 pub use tree::{Children, NO_NODE, NodeId, Tree, UNKNOWN_SITE};

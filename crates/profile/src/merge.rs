@@ -68,6 +68,16 @@ impl Profile {
         builder.finish()
     }
 
+    /// Contexts that differ only in the call site become one.
+    pub fn without_sites(&self) -> Profile {
+        let mut builder = self.emptied();
+        let mut import = Import::new(&mut builder, self, Names::Exact);
+        import.threads(&mut builder, |_| true);
+        import.place_all(&mut builder, false);
+        import.carry(&mut builder);
+        builder.finish()
+    }
+
     /// Generated names replaced by where they come from, see [`class_origin`](crate::class_origin).
     pub fn with_origin_names(&self) -> Profile {
         let mut builder = self.emptied();

@@ -119,6 +119,11 @@ impl MetricSpec {
         MetricSpec::exact("bytecodes", Unit::Bytecodes)
     }
 
+    /// `allocations`: how many instructions each context executed that make an object or an array.
+    pub fn allocations() -> MetricSpec {
+        MetricSpec::exact("allocations", Unit::Count)
+    }
+
     /// Where the metric stands in a profile: the well known ones first, the rest by name.
     pub(crate) fn rank(&self) -> (usize, &str) {
         const FIRST: [&str; 3] = ["calls", "bytecodes", "time"];

@@ -1,7 +1,7 @@
 //! Overlap: how much of two distributions is the same. Σ over keys of min(share in A, share in B), in percent.
 
 use crate::align::{Aligned, Matching, NoSuchMetric};
-use crate::{By, Profile, Totals};
+use crate::{By, MetricKind, Profile};
 
 /// What the shares are shares of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,20 +45,56 @@ pub fn overlap(
 
 /// Overlap of two profiles that are lined up already.
 pub fn overlap_of(aligned: &Aligned, on: On) -> f64 {
-    let [a, b] = aligned.columns();
+    let [a, b] = weights(aligned, on);
+    overlap_percent(&a, &b)
+}
+
+/// The overlap to expect, in percent, if nothing but the chance of sampling told the two profiles apart; `None` when
+/// both are exact. What is this far from 100 is as close as so many samples come.
+///
+/// Two estimates of a share p differ by a random amount with variance p(1 − p)(1/n + 1/m), n and m being the numbers of
+/// samples (an exact side has no error). A normal variable is √(2/π) deviations from its mean on average, and two
+/// shares differ by no more than their sum, which matters where there is less than one sample. The overlap misses half
+/// of what all differences add up to.
+pub fn expected_overlap(aligned: &Aligned, on: On) -> Option<f64> {
+    let columns = weights(aligned, on);
+    let sums = [0, 1].map(|side: usize| columns[side].iter().map(|&value| value as f64).sum::<f64>());
+    // 1/n, of the number of samples; 0 for an exact side.
+    let scatter = [0, 1].map(|side: usize| match aligned.specs[side].kind {
+        MetricKind::Exact => 0.0,
+        MetricKind::Sampled { period } => period.max(1) as f64 / sums[side],
+    });
+    if !aligned.sampled() || sums.contains(&0.0) {
+        return None;
+    }
+    // The best guess of the true share: the exact side's, or that of all samples together.
+    let trust = match scatter {
+        [0.0, _] => [1.0, 0.0],
+        [_, 0.0] => [0.0, 1.0],
+        [a, b] => [b / (a + b), a / (a + b)],
+    };
+    let differences = columns[0].iter().zip(&columns[1]).map(|(&a, &b)| {
+        let share = trust[0] * a as f64 / sums[0] + trust[1] * b as f64 / sums[1];
+        let variance = share * (1.0 - share).max(0.0) * (scatter[0] + scatter[1]);
+        (variance * std::f64::consts::FRAC_2_PI).sqrt().min(2.0 * share)
+    });
+    Some((1.0 - differences.sum::<f64>() / 2.0).clamp(0.0, 1.0) * 100.0)
+}
+
+/// What both sides have of each key.
+fn weights(aligned: &Aligned, on: On) -> [Vec<u64>; 2] {
     let both = &aligned.both;
-    let own = |totals: Totals| totals.own;
+    let columns = aligned.columns();
     match on {
-        On::Context => overlap_percent(a.values(), b.values()),
+        On::Context => columns.map(|metric| metric.values().to_vec()),
         On::Edge => {
             let graph = both.call_graph();
-            overlap_percent(&own(both.totals_by_edge(&graph, a)), &own(both.totals_by_edge(&graph, b)))
+            columns.map(|metric| both.totals_by_edge(&graph, metric).own)
         }
-        On::Method => overlap_percent(&own(both.totals_by_method(a)), &own(both.totals_by_method(b))),
+        On::Method => columns.map(|metric| both.totals_by_method(metric).own),
         On::Class => {
             let keys = both.keys(By::Class);
-            let add_up = |metric| own(both.totals(metric, &keys.of_method, keys.names.len()));
-            overlap_percent(&add_up(a), &add_up(b))
+            columns.map(|metric| both.totals(metric, &keys.of_method, keys.names.len()).own)
         }
     }
 }

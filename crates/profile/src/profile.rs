@@ -17,6 +17,8 @@ pub struct Profile {
     pub(crate) threads: Vec<Thread>,
     pub(crate) tree: Tree,
     pub(crate) metrics: Vec<Metric>,
+    /// Sets of labels that samples refer to by their place here, plus one.
+    pub(crate) label_sets: Vec<Vec<(StrId, StrId)>>,
     pub(crate) samples: Vec<Sample>,
     pub(crate) events: Vec<Event>,
 }

@@ -1,8 +1,6 @@
 //! Parts of a profile: some threads, some labels, a stretch of time, what is not empty.
 
-use crate::names::Names;
-use crate::transform::Import;
-use crate::{Builder, NO_NODE, Profile, Thread};
+use crate::{LabelsId, NO_NODE, Profile, Sample, Thread};
 use std::ops::Range;
 
 impl Profile {
@@ -22,33 +20,46 @@ impl Profile {
         self.select_threads(|profile, thread| profile.str(thread.name) == name)
     }
 
-    /// Only the trees that carry this label.
+    /// What carries this label: whole trees, and of the others what was sampled under it. Metrics that kept no samples
+    /// are known by tree only.
     pub fn select_label(&self, key: &str, value: &str) -> Profile {
-        self.select_threads(|profile, thread| {
-            thread.labels.iter().any(|&(k, v)| (profile.str(k), profile.str(v)) == (key, value))
-        })
+        let whole: Vec<bool> =
+            self.threads.iter().map(|thread| self.has_label(&thread.labels, key, value)).collect();
+        let sets = 0..=self.label_sets.len() as LabelsId;
+        let labelled: Vec<bool> = sets.map(|id| self.has_label(self.labels(id), key, value)).collect();
+        let cut = self.recounted(&whole, |sample| labelled[sample.labels as usize]);
+        let mut wanted = whole;
+        cut.samples.iter().for_each(|sample| wanted[sample.thread as usize] = true);
+        cut.select_threads(|cut, thread| wanted[cut.thread_of(thread.root) as usize]).without_empty()
     }
 
     /// What was sampled in this stretch of time, in nanoseconds since the profile began. Metrics that kept no samples
     /// cannot be cut by time and come out as zeros.
     pub fn select_time(&self, time: Range<u64>) -> Profile {
-        let mut builder = Builder::with_capacity(self.tree.len());
-        (builder.meta, builder.run) = (self.meta.clone(), self.run.clone());
-        let mut import = Import::new(&mut builder, self, Names::Exact);
-        import.threads(&mut builder, |_| true);
-        import.place_all(&mut builder, true);
-        import.carry(&mut builder);
-        builder.samples.retain(|sample| time.contains(&sample.time));
-        builder
-            .events
+        let mut cut = self.recounted(&vec![false; self.threads.len()], |sample| time.contains(&sample.time));
+        cut.events
             .retain(|event| event.time < time.end && event.time.saturating_add(event.duration) >= time.start);
-        for (_, values) in &mut builder.metrics {
-            values.clear();
+        cut.without_empty()
+    }
+
+    /// The samples that `keep` wants and what they add up to; `whole` threads, by id, stay as they are.
+    fn recounted(&self, whole: &[bool], keep: impl Fn(&Sample) -> bool) -> Profile {
+        let mut cut = self.clone();
+        cut.samples.retain(|sample| whole[sample.thread as usize] || keep(sample));
+        for metric in &mut cut.metrics {
+            for thread in
+                self.threads.iter().zip(whole).filter(|(_, whole)| !**whole).map(|(thread, _)| thread)
+            {
+                let nodes = thread.root as usize..self.tree.end(thread.root) as usize;
+                metric.values[nodes].fill(0);
+            }
         }
-        for sample in builder.samples.clone() {
-            builder.add(sample.node, sample.metric, sample.value);
+        for sample in cut.samples.iter().filter(|sample| !whole[sample.thread as usize]) {
+            let metric = &mut cut.metrics[sample.metric as usize];
+            let value = &mut metric.values[sample.node as usize];
+            *value = metric.spec.aggregation.combine(*value, sample.value);
         }
-        builder.finish().without_empty()
+        cut
     }
 
     /// Without contexts in which, and below which, every metric is zero. Threads stay.

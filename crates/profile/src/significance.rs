@@ -14,6 +14,22 @@ pub struct Significance {
     pub significant: bool,
 }
 
+/// Standard error of a value: none for exact metrics. A sum of n samples has an error of √n of them.
+pub fn standard_error(spec: &MetricSpec, value: u64) -> Option<f64> {
+    match spec.kind {
+        MetricKind::Exact => None,
+        MetricKind::Sampled { period } => Some((value as f64 * period.max(1) as f64).sqrt()),
+    }
+}
+
+/// Standard error of the share `value` has of `whole`, from 0 to 1: none for exact metrics and of nothing. Samples
+/// fall to the row or to the others, so their number is binomial.
+pub fn share_error(spec: &MetricSpec, value: u64, whole: u64) -> Option<f64> {
+    let MetricKind::Sampled { period } = spec.kind else { return None };
+    let (share, samples) = (value as f64 / whole as f64, whole as f64 / period.max(1) as f64);
+    (whole > 0).then(|| (share * (1.0 - share).max(0.0) / samples).sqrt())
+}
+
 /// Compares the value `a` of one profile with `b` of another.
 ///
 /// Exact counts differ or they do not. A sampled value is a number of samples times the period; samples come like a
@@ -37,6 +53,17 @@ pub fn significance(specs: &[MetricSpec; 2], a: u64, b: u64) -> Significance {
 mod tests {
     use super::*;
     use crate::Unit;
+
+    #[test]
+    fn the_error_of_a_share_is_that_of_a_coin() {
+        let spec = MetricSpec::sampled("time", Unit::Nanoseconds, 10);
+        // 100 samples, 20 of them here: √(0.2 · 0.8 / 100) = 0.04; and √20 samples of 10 each.
+        assert_eq!(share_error(&spec, 200, 1000), Some(0.04));
+        assert_eq!(standard_error(&spec, 200), Some(2000f64.sqrt()));
+        assert_eq!((share_error(&spec, 0, 0), share_error(&spec, 1000, 1000)), (None, Some(0.0)));
+        assert_eq!(share_error(&MetricSpec::bytecodes(), 200, 1000), None);
+        assert_eq!(standard_error(&MetricSpec::bytecodes(), 200), None);
+    }
 
     #[test]
     fn samples_have_an_error_and_counts_have_none() {

@@ -1,10 +1,16 @@
 //! What happened when: samples and events with a time. Both are optional; exact profiles have none.
 
-use crate::{MetricId, NodeId, StrId, ThreadId};
+use crate::{MetricId, NodeId, Profile, StrId, ThreadId};
+
+/// Names a set of labels that samples carry, see [`Profile::labels`].
+pub type LabelsId = u32;
+
+/// Of a sample without labels.
+pub const NO_LABELS: LabelsId = 0;
 
 /// One sample: at this time, this context was charged this much.
 ///
-/// Samples repeat what the tree's metrics already add up; they are what a cut by time works on.
+/// Samples repeat what the tree's metrics already add up; they are what a cut by time or label works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Sample {
     /// Nanoseconds since the profile began.
@@ -17,6 +23,8 @@ pub struct Sample {
     pub metric: MetricId,
     /// How much.
     pub value: u64,
+    /// What it was on behalf of: a request, a user, a phase. [`NO_LABELS`] for nothing in particular.
+    pub labels: LabelsId,
 }
 
 /// Something that took place over a stretch of time: a collection, a compilation, a span of the application.
@@ -32,4 +40,16 @@ pub struct Event {
     pub name: StrId,
     /// Details (key, value), sorted by key.
     pub details: Vec<(StrId, StrId)>,
+}
+
+impl Profile {
+    /// The labels (key, value) that this id of a sample stands for, sorted by key.
+    pub fn labels(&self, id: LabelsId) -> &[(StrId, StrId)] {
+        id.checked_sub(1).map_or(&[], |at| &self.label_sets[at as usize])
+    }
+
+    /// True when any of the labels is this one.
+    pub(crate) fn has_label(&self, labels: &[(StrId, StrId)], key: &str, value: &str) -> bool {
+        labels.iter().any(|&(k, v)| (self.str(k), self.str(v)) == (key, value))
+    }
 }

@@ -5,8 +5,8 @@
 
 use crate::names::Names;
 use crate::{
-    Builder, Event, MethodId, MethodSpec, MetricId, NO_METHOD, NO_NODE, NO_THREAD, NodeId, Profile, Sample,
-    Thread, ThreadId, ThreadSpec,
+    Builder, Event, LabelsId, MethodId, MethodSpec, MetricId, NO_LABELS, NO_METHOD, NO_NODE, NO_THREAD,
+    NodeId, Profile, Sample, Thread, ThreadId, ThreadSpec,
 };
 
 /// A source profile being fed into a builder.
@@ -109,11 +109,18 @@ impl<'a> Import<'a> {
     /// Adds the source's values, samples and events at the places decided.
     pub(crate) fn carry(&self, builder: &mut Builder) {
         self.carry_values(builder);
+        let str = |id| self.from.str(id);
+        let sets = self.from.label_sets.iter().map(|set| {
+            let pairs: Vec<_> = set.iter().map(|&(key, value)| (str(key), str(value))).collect();
+            builder.labels(&pairs)
+        });
+        let labels: Vec<LabelsId> = std::iter::once(NO_LABELS).chain(sets).collect();
         for sample in &self.from.samples {
             let (node, thread) = (self.nodes[sample.node as usize], self.threads[sample.thread as usize]);
             if node != NO_NODE && thread != NO_THREAD {
                 let metric = self.metrics[sample.metric as usize];
-                builder.sample(Sample { node, thread, metric, ..*sample });
+                let labels = labels[sample.labels as usize];
+                builder.sample(Sample { node, thread, metric, labels, ..*sample });
             }
         }
         for event in &self.from.events {

@@ -4,6 +4,7 @@
 
 mod common;
 
+use common::exercise::{Section, assemble};
 use peak_alloc::PeakAlloc;
 use quipu_profile::{Contents, Profile, ReadError};
 
@@ -55,7 +56,7 @@ impl Random {
 }
 
 /// Tag, claimed length and expanded bytes of each section.
-fn sections(file: &[u8]) -> Vec<([u8; 4], u64, Vec<u8>)> {
+fn sections(file: &[u8]) -> Vec<Section> {
     let mut found = Vec::new();
     let mut at = 12;
     while at < file.len() {
@@ -69,25 +70,6 @@ fn sections(file: &[u8]) -> Vec<([u8; 4], u64, Vec<u8>)> {
         at += 28 + stored.len();
     }
     found
-}
-
-/// A file with right checksums, whatever is in it: the damage gets past the first line of defence.
-fn assemble(sections: &[([u8; 4], u64, Vec<u8>)], packed: bool) -> Vec<u8> {
-    let mut file = b"QUIPU\x1a\r\n\x01\0\0\0".to_vec();
-    for (tag, claimed, raw) in sections {
-        let stored = if packed { miniz_oxide::deflate::compress_to_vec(raw, 1) } else { raw.clone() };
-        let start = file.len();
-        file.extend_from_slice(tag);
-        file.extend_from_slice(&[u8::from(packed), 0, 0, 0]);
-        file.extend_from_slice(&claimed.to_le_bytes());
-        file.extend_from_slice(&(stored.len() as u64).to_le_bytes());
-        let mut checksum = crc32fast::Hasher::new();
-        checksum.update(&file[start..]);
-        checksum.update(&stored);
-        file.extend_from_slice(&checksum.finalize().to_le_bytes());
-        file.extend_from_slice(&stored);
-    }
-    file
 }
 
 #[test]

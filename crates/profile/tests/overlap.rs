@@ -1,8 +1,8 @@
 //! Overlap and diff on profiles small enough for pencil and paper.
 
 use quipu_profile::{
-    Builder, By, Change, Matching, MethodSpec, MetricSpec, Names, On, Profile, ThreadSpec, Unit, diff,
-    overlap, overlap_percent,
+    Aligned, Builder, By, Change, Matching, MethodSpec, MetricSpec, Names, On, Profile, ThreadSpec, Unit,
+    diff, expected_overlap, overlap, overlap_of, overlap_percent,
 };
 
 /// Paths with their bytecodes: `"A.main/B.f"`, methods as `class.name`, an optional `@site` after each.
@@ -167,4 +167,43 @@ fn what_cannot_be_compared_says_so() {
         error.to_string(),
         "the profiles cannot be merged: bytecodes is exact bytecodes (sum) in one and sampled bytecodes (sum) in another"
     );
+}
+
+/// A program of 200 methods, some hot, most not, and `samples` drawn from it.
+fn drawn(samples: u64, seed: u64) -> Profile {
+    let weights: Vec<u64> = (1..=200).map(|rank| 1_000_000 / (rank * rank)).collect();
+    let all: u64 = weights.iter().sum();
+    let mut counts = vec![0; weights.len()];
+    let mut random = seed;
+    for _ in 0..samples {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let mut at = (random >> 33) % all;
+        let hit = weights.iter().position(|&weight| {
+            let found = at < weight;
+            at = at.wrapping_sub(if found { 0 } else { weight });
+            found
+        });
+        counts[hit.unwrap()] += 10;
+    }
+    let names: Vec<String> = (0..weights.len()).map(|at| format!("A.m{at}")).collect();
+    let paths: Vec<(&str, u64)> = names.iter().map(String::as_str).zip(counts).collect();
+    with_metric(&paths, MetricSpec::sampled("time", Unit::Nanoseconds, 10))
+}
+
+#[test]
+fn the_overlap_that_chance_leaves() {
+    for samples in [100, 1000, 10_000] {
+        let (mut real, mut expected) = (0.0, 0.0);
+        for seed in 0..50 {
+            let (a, b) = (drawn(samples, 2 * seed + 1), drawn(samples, 1_000_000 + seed));
+            let aligned = Aligned::new(&a, &b, "time", Matching::default()).unwrap();
+            real += overlap_of(&aligned, On::Method) / 50.0;
+            expected += expected_overlap(&aligned, On::Method).unwrap() / 50.0;
+        }
+        // Methods that no sample fell on cannot be reckoned with, so the estimate is a little too high.
+        assert!((real - expected).abs() < 3.0, "{samples} samples: {real} is, {expected} was expected");
+    }
+    let exact = profile(&[("A.main", 20), ("A.main/A.f", 50)]);
+    let aligned = Aligned::new(&exact, &exact, "bytecodes", Matching::default()).unwrap();
+    assert_eq!(expected_overlap(&aligned, On::Method), None);
 }

@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::Stack;
 use quipu_profile::{
     Builder, Event, MethodSpec, MetricSpec, NO_THREAD, Profile, Sample, ThreadSpec, UNKNOWN_SITE, Unit,
     thread_pattern,
@@ -25,7 +26,8 @@ fn sampled() -> Profile {
         let thread = threads[usize::from(time >= 6)];
         let node = b.child(b.root(thread), methods[time as usize % 2], UNKNOWN_SITE);
         b.add(node, cpu, 10);
-        b.sample(Sample { time, thread, node, metric: cpu, value: 10 });
+        let labels = b.labels(if time % 3 == 0 { &[("request", "7"), ("user", "bob")] } else { &[] });
+        b.sample(Sample { time, thread, node, metric: cpu, value: 10, labels });
     }
     let name = b.string("gc.pause");
     b.event(Event { time: 2, duration: 3, thread: NO_THREAD, name, details: Vec::new() });
@@ -54,7 +56,16 @@ fn by_label_and_thread() {
     let p = sampled();
     let ann = p.select_label("user", "ann");
     assert_eq!((ann.threads().len(), ann.metrics()[0].total(), ann.samples().len()), (1, 60, 6));
-    assert!(p.select_label("user", "bob").threads().is_empty());
+    assert!(p.select_label("user", "eve").threads().is_empty());
+    // Every third sample is on behalf of bob, whichever thread took it.
+    let bob = p.select_label("user", "bob");
+    common::check(&bob);
+    assert_eq!((bob.threads().len(), bob.metrics()[0].total(), bob.samples().len()), (2, 40, 4));
+    assert_eq!(bob.totals_by_thread(&bob.metrics()[0]), [20, 20]);
+    let labels =
+        bob.labels(bob.samples()[0].labels).iter().map(|&(key, value)| (bob.str(key), bob.str(value)));
+    assert_eq!(labels.collect::<Vec<_>>(), [("request", "7"), ("user", "bob")]);
+    assert_eq!(Profile::merge(&[&bob, &bob]).unwrap().select_label("request", "7").metrics()[0].total(), 80);
     // Events of no thread stay with every part, those of a thread go with it.
     assert_eq!((ann.events().len(), p.select_thread("worker-2").events().len()), (1, 2));
 }
@@ -90,4 +101,23 @@ fn packages_cut_out() {
     // What they called elsewhere is charged to them; what happened above them is not.
     assert_eq!(app.metrics()[0].values(), [0, 2, 2]);
     assert_eq!(app.tree().sites()[1..], [UNKNOWN_SITE, UNKNOWN_SITE]);
+}
+
+#[test]
+fn without_sites_contexts_that_differ_in_nothing_else_are_one() {
+    let stack = |sites: [i8; 2]| Stack {
+        thread: 0,
+        frames: vec![(1, sites[0]), (2, sites[1])],
+        calls: 1,
+        bytecodes: 5,
+    };
+    let with = common::build(&[stack([-1, 4]), stack([-1, 9]), stack([3, 4])], &[], true);
+    let without = with.without_sites();
+    common::check(&without);
+    assert_eq!((with.tree().len(), without.tree().len()), (6, 3));
+    assert!(with.has_sites() && !without.has_sites());
+    for (before, after) in with.metrics().iter().zip(without.metrics()) {
+        assert_eq!(before.total(), after.total(), "{}", before.name());
+    }
+    assert_eq!(without, without.without_sites());
 }

@@ -121,10 +121,10 @@ impl Columns {
         for column in &self.columns {
             let (own, total) = (column.values.own[row], column.values.total[row]);
             if column.has_totals() {
-                cells.push(number::in_unit(own, &column.spec.unit));
-                cells.push(number::percent(own, column.sum));
-                cells.push(number::in_unit(total, &column.spec.unit));
-                cells.push(number::percent(total, column.sum));
+                for value in [own, total] {
+                    cells.push(number::in_unit(value, &column.spec.unit));
+                    cells.push(number::percent_of(value, column.sum, &column.spec));
+                }
             } else {
                 cells.push(number::in_unit(own, &column.spec.unit));
             }

@@ -2,7 +2,7 @@
 
 use crate::columns::{Columns, Selection};
 use crate::json::Report;
-use crate::number::{grouped, in_unit, percent, share};
+use crate::number::{grouped, in_unit, percent, percent_of, share};
 use crate::pattern;
 use crate::style::Style;
 use crate::table::{Name, Table, printable};
@@ -91,7 +91,8 @@ pub(crate) fn text(
         };
         let mut name = Name::method(profile, edge.callee);
         name.lead = format!("{}{site} {arrow} ", printable(&profile.method_name(edge.caller)));
-        table.row(vec![in_unit(weight, &metric.spec().unit), percent(weight, sum)], share(weight, sum), name);
+        let cells = vec![in_unit(weight, &metric.spec().unit), percent_of(weight, sum, metric.spec())];
+        table.row(cells, share(weight, sum), name);
     }
     if edges.rows.len() > limit {
         let rest = edges.rows[limit..].iter().fold(0u64, |sum, &row| sum.saturating_add(edges.weights[row]));

@@ -2,7 +2,7 @@
 
 use crate::columns::Columns;
 use crate::number;
-use quipu_profile::{MethodId, NO_METHOD, Profile};
+use quipu_profile::{MethodId, NO_METHOD, Profile, standard_error};
 use std::io::{self, Write};
 
 /// A report being written: `{"by":…,"metrics":[…],"rows":[…]}`.
@@ -112,6 +112,14 @@ impl<'a> Object<'_, 'a> {
         object(self.out, fill)
     }
 
+    /// A standard error, to a tenth; nothing for what is exact.
+    fn error(&mut self, key: &str, error: Option<f64>) -> io::Result<()> {
+        match error {
+            Some(error) => self.float(key, Some((error * 10.0).round() / 10.0)),
+            None => Ok(()),
+        }
+    }
+
     /// `class`, `method` and `descriptor`; empty for a thread's root.
     pub(crate) fn names(&mut self, profile: &Profile, method: MethodId) -> io::Result<()> {
         let found = (method != NO_METHOD).then(|| profile.method(method));
@@ -129,17 +137,23 @@ impl<'a> Object<'_, 'a> {
         self.object(key, |object| object.names(profile, method))
     }
 
-    /// The metrics of a row: counts as plain integers, others as self and total, a ratio as a number.
+    /// The metrics of a row: counts as plain integers, others as self and total, a ratio as a number; sampled ones with
+    /// their standard errors.
     pub(crate) fn metrics(&mut self, columns: &Columns, row: usize) -> io::Result<()> {
         for column in &columns.columns {
             let (own, total) = (column.values.own[row], column.values.total[row]);
+            let name = &column.spec.name;
+            let error = |value| standard_error(&column.spec, value);
             if column.has_totals() {
-                self.object(&column.spec.name, |object| {
+                self.object(name, |object| {
                     object.int("self", own)?;
-                    object.int("total", total)
+                    object.int("total", total)?;
+                    object.error("self_error", error(own))?;
+                    object.error("total_error", error(total))
                 })?;
             } else {
-                self.int(&column.spec.name, own)?;
+                self.int(name, own)?;
+                self.error(&format!("{name}_error"), error(own))?;
             }
         }
         if let Some((numerator, denominator)) = columns.ratio() {

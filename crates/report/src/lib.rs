@@ -35,10 +35,12 @@ pub use error::ReportError;
 pub use number::{grouped, in_unit};
 pub use overlap::{overlap_json, overlap_text};
 pub use style::Style;
+pub use table::printable;
 
 use columns::Selection;
-use quipu_profile::Profile;
+use quipu_profile::{MethodId, Profile};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::io;
 
 /// What the rows of a report are.
@@ -123,6 +125,8 @@ pub struct Options {
     pub metric: Option<String>,
     /// Only this thread; `*` stands for anything.
     pub thread: Option<String>,
+    /// Only what carries this label, key and value.
+    pub label: Option<(String, String)>,
     /// Only methods (classes, packages) whose name contains this; with `*` in it, a pattern for the whole name. A tree
     /// keeps the contexts that pass through such a method.
     pub filter: Option<String>,
@@ -177,11 +181,20 @@ fn narrowed<'a>(profile: &'a Profile, options: &Options) -> Result<Cow<'a, Profi
     if let Some(wanted) = &options.thread {
         profile = Cow::Owned(only_thread(&profile, wanted)?);
     }
+    if let Some((key, value)) = &options.label {
+        profile = Cow::Owned(only_label(&profile, key, value)?);
+    }
     if let (By::Tree, Some(filter)) = (options.by, &options.filter) {
         let marks = pattern::methods(&profile, filter)?;
         profile = Cow::Owned(profile.focus(|_, method| marks[method as usize]));
     }
     Ok(profile)
+}
+
+/// The methods meant by a name: the one that has it, or else all that contain it or match it if it has a `*`.
+pub fn methods_named(profile: &Profile, name: &str) -> Result<Vec<MethodId>, ReportError> {
+    let wanted = pattern::methods(profile, name)?;
+    Ok((0..).zip(wanted).filter(|(_, wanted)| *wanted).map(|(id, _)| id).collect())
 }
 
 /// The profile cut to the threads with this name; `*` stands for anything.
@@ -194,4 +207,18 @@ pub fn only_thread(profile: &Profile, wanted: &str) -> Result<Profile, ReportErr
         return Err(ReportError::unknown("thread", wanted, names()));
     }
     Ok(profile.select_threads(|profile, thread| wants(profile.str(thread.name))))
+}
+
+/// The profile cut to what carries a label: whole threads, and samples of the others.
+pub fn only_label(profile: &Profile, key: &str, value: &str) -> Result<Profile, ReportError> {
+    let threads = profile.threads().iter().flat_map(|thread| &thread.labels);
+    let samples = profile.samples().iter().flat_map(|sample| profile.labels(sample.labels));
+    let known: BTreeSet<_> = threads.chain(samples).copied().collect();
+    if !known.iter().any(|&(k, v)| (profile.str(k), profile.str(v)) == (key, value)) {
+        let known: Vec<String> =
+            known.iter().map(|&(k, v)| format!("{}={}", profile.str(k), profile.str(v))).collect();
+        let wanted = format!("{key}={value}");
+        return Err(ReportError::unknown("label", &wanted, known.iter().map(String::as_str)));
+    }
+    Ok(profile.select_label(key, value))
 }

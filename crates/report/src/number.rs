@@ -1,6 +1,6 @@
 //! Numbers the way people read them.
 
-use quipu_profile::Unit;
+use quipu_profile::{MetricSpec, Unit, share_error};
 
 /// `1234567` as `1,234,567`.
 pub fn grouped(value: u64) -> String {
@@ -47,6 +47,16 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
         (_, 0) => "<0.1 %".into(),
         (part, 1000..) if part < whole => ">99.9 %".into(),
         _ => format!("{:.1} %", share * 100.0),
+    }
+}
+
+/// A share with its standard error in percentage points, `12.3 % +-0.4`, where the metric is sampled.
+pub(crate) fn percent_of(part: u64, whole: u64, spec: &MetricSpec) -> String {
+    let percent = percent(part, whole);
+    match share_error(spec, part, whole).map(|error| error * 100.0) {
+        None | Some(0.0) => percent,
+        Some(error) if error < 0.05 => format!("{percent} +-<0.1"),
+        Some(error) => format!("{percent} +-{error:.1}"),
     }
 }
 

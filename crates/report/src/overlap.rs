@@ -1,7 +1,7 @@
 //! Overlap as text and JSON.
 
 use crate::ReportError;
-use quipu_profile::{Matching, On, Profile, overlap};
+use quipu_profile::{Aligned, Matching, On, Profile, expected_overlap, overlap_of};
 
 /// The metric two profiles are compared by unless told otherwise: the first's main one.
 pub(crate) fn metric_for(a: &Profile, b: &Profile, wanted: Option<&str>) -> Result<String, ReportError> {
@@ -22,7 +22,20 @@ fn rounded(overlap: f64) -> f64 {
     if overlap < 100.0 { rounded.min(99.9999) } else { rounded }
 }
 
-/// `{"on":"context","metric":"bytecodes","overlap":97.31}`.
+/// The overlap, and the one to expect of so many samples if the profiles are of the same.
+fn overlaps(
+    a: &Profile,
+    b: &Profile,
+    on: On,
+    metric: &str,
+    matching: Matching,
+) -> Result<(f64, Option<f64>), ReportError> {
+    let aligned = Aligned::new(a, b, metric, matching)?;
+    Ok((overlap_of(&aligned, on), expected_overlap(&aligned, on)))
+}
+
+/// `{"on":"context","metric":"bytecodes","overlap":97.31}`; sampled profiles have `"expected"`, too: the overlap that the
+/// chance of sampling alone would leave.
 pub fn overlap_json(
     a: &Profile,
     b: &Profile,
@@ -31,9 +44,11 @@ pub fn overlap_json(
     matching: Matching,
 ) -> Result<String, ReportError> {
     let metric = metric_for(a, b, metric)?;
-    let value = rounded(overlap(a, b, &metric, on, matching)?);
-    let name = serde_json::to_string(&metric).expect("a string");
-    Ok(format!("{{\"on\":\"{}\",\"metric\":{name},\"overlap\":{}}}\n", on.as_str(), serde_json::json!(value)))
+    let (overlap, expected) = overlaps(a, b, on, &metric, matching)?;
+    let number = |value: f64| serde_json::json!(rounded(value)).to_string();
+    let expected = expected.map_or(String::new(), |expected| format!(",\"expected\":{}", number(expected)));
+    let (name, overlap) = (serde_json::to_string(&metric).expect("a string"), number(overlap));
+    Ok(format!("{{\"on\":\"{}\",\"metric\":{name},\"overlap\":{overlap}{expected}}}\n", on.as_str()))
 }
 
 /// One line: `97.31 % of bytecodes by context`.
@@ -45,7 +60,8 @@ pub fn overlap_text(
     matching: Matching,
 ) -> Result<String, ReportError> {
     let metric = metric_for(a, b, metric)?;
-    let value = overlap(a, b, &metric, on, matching)?;
+    let (value, expected) = overlaps(a, b, on, &metric, matching)?;
     let shown = if value < 100.0 { (value * 100.0).floor() / 100.0 } else { value };
-    Ok(format!("{shown:.2} % of {metric} by {}\n", on.as_str()))
+    let expected = expected.map(|expected| format!("; sampling alone would leave about {expected:.1} %"));
+    Ok(format!("{shown:.2} % of {metric} by {}{}\n", on.as_str(), expected.unwrap_or_default()))
 }

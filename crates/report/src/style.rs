@@ -54,7 +54,7 @@ impl Style {
     }
 
     /// A bar of `cells` cells filled to `share`, in eighths of a cell; nothing without Unicode.
-    pub(crate) fn bar(&self, share: f64, cells: usize) -> String {
+    pub fn bar(&self, share: f64, cells: usize) -> String {
         if !self.unicode {
             return String::new();
         }

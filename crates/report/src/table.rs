@@ -152,7 +152,7 @@ pub(crate) fn shorten(name: &str, room: usize, dots: &str) -> String {
 }
 
 /// Names come from class files and may hold anything: control characters must not reach a terminal.
-pub(crate) fn printable(name: &str) -> String {
+pub fn printable(name: &str) -> String {
     // Direction overrides and other invisible format characters could make one name look like another.
     let bad = |c: char| {
         c.is_control()

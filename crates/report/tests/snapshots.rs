@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{profile, sample};
+use common::{profile, sample, sampled};
 use quipu_profile::{Matching, On};
 use quipu_report::{By, DiffOptions, Options, Style};
 
@@ -106,4 +106,26 @@ fn errors_say_what_would_be_right() {
     let nothing = Options { metric: Some("zzzzzzzz".into()), ..options(By::Method) };
     assert_eq!(error(&nothing), "no metric zzzzzzzz; there is calls, bytecodes");
     assert_eq!("tre".parse::<By>().unwrap_err().to_string(), "no report tre; did you mean tree?");
+}
+
+#[test]
+fn estimates_come_with_their_errors() {
+    let p = sampled(1);
+    for by in [By::Tree, By::Method, By::Edge] {
+        let text = quipu_report::text(&p, &options(by), &Style::default()).unwrap();
+        insta::assert_snapshot!(format!("sampled_{}", by.as_str()), text);
+    }
+    insta::assert_snapshot!("sampled_json", quipu_report::json(&p, &options(By::Method)).unwrap());
+    let (a, b) = (sampled(1), sampled(2));
+    let diff = DiffOptions::default();
+    insta::assert_snapshot!(
+        "sampled_diff",
+        quipu_report::diff_text(&a, &b, &diff, &Style::default()).unwrap()
+    );
+    let overlap = quipu_report::overlap_text(&a, &b, On::Method, None, Matching::default()).unwrap();
+    assert_eq!(overlap, "89.28 % of samples.cpu by method; sampling alone would leave about 97.9 %\n");
+    let json = quipu_report::overlap_json(&a, &a, On::Method, None, Matching::default()).unwrap();
+    assert!(
+        json.starts_with("{\"on\":\"method\",\"metric\":\"samples.cpu\",\"overlap\":100.0,\"expected\":")
+    );
 }

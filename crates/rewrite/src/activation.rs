@@ -117,15 +117,15 @@ pub enum Kept {
         /// The node's.
         node: u16,
     },
-    /// Also what was executed: before this call, and in it.
+    /// Also what was executed and is not in memory yet.
     Count {
         /// The cursor's local variable.
         cursor: u16,
         /// The node's.
         node: u16,
-        /// What the node had counted before.
-        base: u16,
-        /// What was counted since.
+        /// Where it is to be added.
+        home: u16,
+        /// What was counted.
         count: u16,
     },
 }
@@ -151,13 +151,16 @@ pub fn insert(
                 s.aload(cursor).lload(node);
                 ("check", "(@JI)V")
             }
-            (Kept::Count { cursor, node, base, count }, true) => {
-                s.aload(cursor).lload(node).lload(base).iload(count);
-                ("check", "(@JJII)V")
+            (Kept::Count { cursor, node, home, count }, true) => {
+                s.aload(cursor).lload(node).lload(home).iload(count);
+                ("check", "(@JJII)I")
             }
         };
         probes.int(code.pool(), &mut s, update.cost)?;
         probes.activation(code.pool(), &mut s, name, descriptor)?;
+        if let (Kept::Count { count, .. }, true) = (kept, update.checks && may_check) {
+            s.istore(count);
+        }
         code.insert_before(update.bci, &s)?;
     }
     Ok(())

@@ -189,10 +189,13 @@ fn without_an_agent_nothing_is_inserted_for_it() {
         analysis: BlockAnalysis::Default,
         sites: false,
         blocks: false,
+        allocations: false,
         selection: crate::Selection::default(),
         activation: false,
         weights: None,
         relative_to: None,
+        direct: false,
+        folds: false,
     };
     let mut names_activation = |activation| {
         plan.activation = activation;

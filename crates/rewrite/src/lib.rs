@@ -15,6 +15,8 @@
 pub mod activation;
 mod calls;
 mod classes;
+mod counted;
+mod counters;
 pub mod exact;
 mod leaf;
 mod probes;
@@ -26,7 +28,7 @@ mod world;
 pub use calls::Call;
 pub use classes::{UnknownClass, parse_classes};
 pub use exact::rewrite;
-pub use selection::{Selection, untouchable};
+pub use selection::{Selection, glob, untouchable};
 pub use treatment::{Treatment, is_opaque};
 pub use weights::{BadWeights, Weights};
 pub use world::{FindClass, OpaqueMethod, World};
@@ -43,12 +45,18 @@ pub struct Plan {
     /// Internal name of a class whose static int `WORD` is added to every method word. For code rewritten before it
     /// is known which ids are free; a constant to the JIT all the same.
     pub relative_to: Option<String>,
+    /// Whether threads have the published slot in a field of their own.
+    pub direct: bool,
+    /// Whether contexts below some depth are folded.
+    pub folds: bool,
     /// Where blocks end.
     pub analysis: BlockAnalysis,
     /// Whether each call site has a slot of its own.
     pub sites: bool,
     /// Whether executions of blocks are counted.
     pub blocks: bool,
+    /// Whether executions of those blocks are counted that make objects or arrays.
+    pub allocations: bool,
     /// The user's filters.
     pub selection: Selection,
     /// Whether threads call a user's agent.
@@ -99,11 +107,11 @@ pub struct Shape {
     pub index: usize,
     /// Slots of its nodes; slot 0 is for calls the VM makes.
     pub slots: u32,
-    /// Bytecodes of one complete run, if there is only one way through the method.
-    pub straight: Option<u32>,
+    /// Bytecodes that every call executes and that are not counted otherwise.
+    pub per_call: u32,
     /// Bytecode index of each slot's call, from slot 1 on, if slots are call sites.
     pub sites: Vec<u16>,
-    /// Bytecode index and number of instructions of each counted block, in turn.
+    /// Bytecode index, number of instructions and number of allocations of each counted block, in turn.
     pub blocks: Vec<u16>,
     /// Opaque methods that every call of this one calls once.
     pub derived: Vec<u32>,

@@ -3,25 +3,50 @@
 use quipu_classfile::opcode::IADD;
 use quipu_classfile::{EditError, PoolEditor, Snippet};
 
+use crate::Plan;
+
 /// Pool indices of what inserted code refers to, entered when first used.
 pub struct Probes {
+    /// Has what needs to know the thread.
+    threaded: Vec<u8>,
     probe: Vec<u8>,
     activation: Vec<u8>,
     cursor: Vec<u8>,
     cursor_descriptor: String,
     relative_to: Option<Vec<u8>>,
+    direct: bool,
 }
 
 impl Probes {
-    /// Of the runtime in a package; words are relative to a class's `WORD`, if one is given.
-    pub fn new(runtime: &str, relative_to: Option<&str>) -> Probes {
+    /// Of the runtime that a plan names.
+    pub fn new(plan: &Plan) -> Probes {
+        let runtime = plan.runtime;
         Probes {
-            relative_to: relative_to.map(|class| class.as_bytes().to_vec()),
+            relative_to: plan.relative_to.as_ref().map(|class| class.as_bytes().to_vec()),
+            threaded: format!("{runtime}/{}", if plan.direct { "Direct" } else { "Probe" }).into_bytes(),
             probe: format!("{runtime}/Probe").into_bytes(),
             activation: format!("{runtime}/Activation").into_bytes(),
             cursor: format!("{runtime}/Cursor").into_bytes(),
             cursor_descriptor: format!("L{runtime}/Cursor;"),
+            direct: plan.direct,
         }
+    }
+
+    /// Whether methods keep their thread's cursor. If not, the thread itself has what they need of it.
+    pub fn have_cursor(&self) -> bool {
+        !self.direct
+    }
+
+    /// Appends the cursor, if methods keep one.
+    pub fn thread(&self, snippet: &mut Snippet, cursor: u16) {
+        if !self.direct {
+            snippet.aload(cursor);
+        }
+    }
+
+    /// Appends a search for the thread's cursor.
+    pub fn find_cursor(&self, pool: &mut PoolEditor<'_, '_>, snippet: &mut Snippet) -> Result<(), EditError> {
+        self.call_in(&self.probe, pool, snippet, "cursor", &format!("(){}", self.cursor_descriptor))
     }
 
     /// The class of cursors.
@@ -29,8 +54,21 @@ impl Probes {
         pool.class(&self.cursor)
     }
 
-    /// Appends a call of a probe. In the descriptor `@` stands for the cursor's type.
+    /// Appends a call of a probe that needs to know the thread. In the descriptor `@` stands for the cursor, where
+    /// methods keep one.
     pub fn call(
+        &self,
+        pool: &mut PoolEditor<'_, '_>,
+        snippet: &mut Snippet,
+        name: &str,
+        descriptor: &str,
+    ) -> Result<(), EditError> {
+        let cursor = if self.direct { "" } else { &self.cursor_descriptor };
+        self.call_in(&self.threaded, pool, snippet, name, &descriptor.replace('@', cursor))
+    }
+
+    /// Appends a call of a probe that is the same for all threads.
+    pub fn shared(
         &self,
         pool: &mut PoolEditor<'_, '_>,
         snippet: &mut Snippet,
@@ -48,7 +86,8 @@ impl Probes {
         name: &str,
         descriptor: &str,
     ) -> Result<(), EditError> {
-        self.call_in(&self.activation, pool, snippet, name, descriptor)
+        let descriptor = descriptor.replace('@', &self.cursor_descriptor);
+        self.call_in(&self.activation, pool, snippet, name, &descriptor)
     }
 
     fn call_in(
@@ -59,14 +98,22 @@ impl Probes {
         name: &str,
         descriptor: &str,
     ) -> Result<(), EditError> {
-        let descriptor = descriptor.replace('@', &self.cursor_descriptor);
         let index = pool.method_ref(class, name.as_bytes(), descriptor.as_bytes())?;
         snippet.invokestatic(index, descriptor.as_bytes());
         Ok(())
     }
 
-    /// Appends a read of the cursor's slot.
-    pub fn slot(&self, pool: &mut PoolEditor<'_, '_>, snippet: &mut Snippet) -> Result<(), EditError> {
+    /// Appends a read of the published slot.
+    pub fn slot(
+        &self,
+        pool: &mut PoolEditor<'_, '_>,
+        snippet: &mut Snippet,
+        cursor: u16,
+    ) -> Result<(), EditError> {
+        if self.direct {
+            return self.call(pool, snippet, "slot", "()J");
+        }
+        snippet.aload(cursor);
         let index = pool.field_ref(&self.cursor, b"slot", b"J")?;
         snippet.getfield(index, b"J");
         Ok(())

@@ -59,8 +59,8 @@ impl Pattern {
     }
 }
 
-/// `*` matches any run; linear in practice, no recursion.
-fn glob(pattern: &[u8], text: &[u8]) -> bool {
+/// Whether a pattern is the text: `*` matches any run. Linear in practice, no recursion.
+pub fn glob(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
     while t < text.len() {

@@ -28,14 +28,22 @@ const CHANGES_THREAD: [&[u8]; 3] = [
 ];
 
 /// Marked as intrinsic, but run as bytecode in every tier: the JIT only wants to recognise them on the stack.
-const RUNS_AS_BYTECODE: [(&[u8], &[u8]); 2] =
-    [(b"java/lang/reflect/Method", b"invoke"), (b"jdk/internal/reflect/Reflection", b"getCallerClass")];
+const RUNS_AS_BYTECODE: [(&[u8], &[u8]); 3] = [
+    (b"java/lang/reflect/Method", b"invoke"),
+    (b"jdk/internal/reflect/Reflection", b"getCallerClass"),
+    // Everything that a stream over a range does is below it.
+    (b"java/util/stream/Streams$RangeIntSpliterator", b"forEachRemaining"),
+];
 
 /// Plain bytecode whose way depends on when the collector ran last.
 const DEPENDS_ON_COLLECTOR: [(&[u8], &[u8]); 1] = [(b"java/lang/ref/SoftReference", b"get")];
 
 /// Plain bytecode whose way depends on the JIT: the intrinsic in it leaves it more or less to do than its bytecode does.
-const DEPENDS_ON_JIT: [(&[u8], &[u8]); 1] = [(b"jdk/internal/util/ArraysSupport", b"mismatch")];
+const DEPENDS_ON_JIT: [(&[u8], &[u8]); 2] = [
+    (b"jdk/internal/util/ArraysSupport", b"mismatch"),
+    // Benchmarks let the JIT drop it, or have it look at random numbers now and then.
+    (b"org/openjdk/jmh/infra/Blackhole", b"consume"),
+];
 
 /// What the VM calls, on the thread that executes or *compiles* some code, to load or link what that code names.
 /// When that happens depends on the JIT, so it is kept apart from the contexts of the application.

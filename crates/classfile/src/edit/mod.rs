@@ -41,7 +41,7 @@ pub struct Scratch {
     splices: Vec<Splice>,
 }
 
-/// A new `Code` attribute: the range of the class file it replaces, and where it is in the buffer.
+/// A new `Code` attribute or field: the range of the class file it replaces, and where it is in the buffer.
 #[derive(Clone, Copy, Debug)]
 struct Splice {
     old_start: usize,
@@ -91,13 +91,30 @@ impl<'c, 'a> ClassEditor<'c, 'a> {
         CodeEditor::open(self, method, attribute).map(Some)
     }
 
+    /// Adds a field in front of the others. At most one: a second call replaces the first.
+    pub fn add_field(&mut self, access_flags: u16, name: &[u8], descriptor: &[u8]) -> Result<(), EditError> {
+        let names = (self.pool.utf8(name)?, self.pool.utf8(descriptor)?);
+        let count = u16::try_from(self.class.fields().len() + 1)
+            .map_err(|_| EditError::BadSnippet("the class has too many fields"))?;
+        // Access flags, this class, super class, number of interfaces; then the interfaces.
+        let old_start = self.class.pool().end() + 8 + 2 * self.class.interfaces_len();
+        let start = self.scratch.code.len();
+        for part in [count, access_flags, names.0, names.1, 0] {
+            self.scratch.code.extend(part.to_be_bytes());
+        }
+        let end = self.scratch.code.len();
+        self.scratch.splices.retain(|s| s.old_start != old_start);
+        self.scratch.splices.push(Splice { old_start, old_end: old_start + 2, start, end });
+        Ok(())
+    }
+
     /// Where old positions of the last finished method went. `bci` must be the start of an instruction; branches to
     /// it now go to the first, the instruction itself is at the second.
     pub fn last_position(&self, bci: u32) -> (u32, u32) {
         (self.scratch.layout.label(bci), self.scratch.layout.instruction(bci))
     }
 
-    /// Was any method changed?
+    /// Was anything changed?
     pub fn is_changed(&self) -> bool {
         !self.scratch.splices.is_empty()
     }

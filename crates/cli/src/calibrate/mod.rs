@@ -19,6 +19,7 @@ use quipu_arena::place;
 use quipu_classfile::opcode::*;
 
 use crate::exit::{DONE, Failure};
+use crate::progress;
 use assembler::{Assembler, STATIC};
 use units::{CLASS, Unit};
 
@@ -60,7 +61,8 @@ impl Calibrate {
         let directory = place::directory()?.join(format!("calibrate-{}", std::process::id()));
         std::fs::create_dir_all(&directory)
             .with_context(|| format!("cannot make {}", directory.display()))?;
-        let measured = self.measure(&directory, assemble(class, &units, self.rounds));
+        let class = assemble(class, &units, self.rounds);
+        let measured = progress::during("measuring", || self.measure(&directory, class));
         let _ = std::fs::remove_dir_all(&directory);
         let (times, jvm) = measured?;
         let fastest = fastest(&times, units.len() + 1)

@@ -5,7 +5,6 @@
 //! escaped, and are only ever assigned as text.
 
 mod data;
-mod sites;
 
 use crate::{ExportError, Options, names};
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -33,7 +32,9 @@ const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'
 /// Writes the page with every metric that adds up; the chosen one is shown first.
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), ExportError> {
     let main = options.metric_id(profile)?;
-    let profile = &*sites::merged(profile);
+    // A flame graph shows who called whom, not from which line.
+    let merged = profile.has_sites().then(|| profile.without_sites());
+    let profile = merged.as_ref().unwrap_or(profile);
     let title = escaped(&names::clean(&options.title(profile)));
     let (style, script) = (source_hash(STYLE), source_hash(SCRIPT));
     writeln!(

@@ -1,7 +1,8 @@
 //! Memory the VM allocated for us, freed when dropped.
 
 use super::{Jvmti, jvmti};
-use crate::{Cause, Error, Result, mutf8};
+use crate::{Cause, Error, Result};
+use quipu_classfile::mutf8;
 use std::ffi::{CStr, c_char, c_uchar};
 use std::fmt;
 use std::ops::{Deref, DerefMut};

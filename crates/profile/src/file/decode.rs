@@ -34,10 +34,11 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Profile, ReadError> {
     if file.has(*b"BLKS") {
         file.read(*b"BLKS", |r| tables::blocks(r, &mut methods))?;
     }
-    let samples = file.read_or_default(*b"SAMP", |r| tables::samples(r, sizes))?;
+    let mut samples = file.read_or_default(*b"SAMP", |r| tables::samples(r, sizes))?;
+    let label_sets = file.read_or_default(*b"LABL", |r| tables::labels(r, sizes.strings, &mut samples))?;
     let events = file.read_or_default(*b"EVNT", |r| tables::events(r, sizes))?;
     let (meta, run) = (file.json(*b"META")?, file.json(*b"RUN ")?);
-    Ok(Profile { meta, run, strings, methods, threads, tree, metrics, samples, events })
+    Ok(Profile { meta, run, strings, methods, threads, tree, metrics, label_sets, samples, events })
 }
 
 struct Sections<'a>(Vec<Section<'a>>);

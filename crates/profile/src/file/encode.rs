@@ -57,6 +57,9 @@ fn columns(profile: &Profile, contents: Contents) -> Vec<Column> {
     if !profile.samples.is_empty() {
         jobs.push((*b"SAMP", Box::new(|out| tables::put_samples(out, &profile.samples))));
     }
+    if !profile.label_sets.is_empty() {
+        jobs.push((*b"LABL", Box::new(|out| tables::put_labels(out, profile))));
+    }
     if !profile.events.is_empty() {
         jobs.push((*b"EVNT", Box::new(|out| tables::put_events(out, &profile.events))));
     }

@@ -3,8 +3,8 @@
 use super::bytes::{Reader, put, put_str};
 use super::error::ReadError;
 use crate::{
-    Aggregation, Block, Event, Line, Method, MethodFlags, Metric, MetricKind, MetricSpec, NO_THREAD, NodeId,
-    Sample, StrId, Strings, Thread, ThreadKind, Unit,
+    Aggregation, Block, Event, Line, Method, MethodFlags, Metric, MetricKind, MetricSpec, NO_LABELS,
+    NO_THREAD, NodeId, Profile, Sample, StrId, Strings, Thread, ThreadKind, Unit,
 };
 
 /// Each string as the length it shares with the one before, and the rest: sorted names share long prefixes.
@@ -251,9 +251,35 @@ pub(super) fn samples(reader: &mut Reader<'_>, sizes: Sizes) -> Result<Vec<Sampl
             node: reader.index(sizes.nodes)?,
             metric: reader.index(sizes.metrics)?,
             value: reader.varint()?,
+            labels: NO_LABELS,
         });
     }
     if samples.is_sorted() { Ok(samples) } else { Err(reader.malformed("samples are out of order")) }
+}
+
+pub(super) fn put_labels(out: &mut Vec<u8>, profile: &Profile) {
+    put(out, profile.label_sets.len() as u64);
+    profile.label_sets.iter().for_each(|set| put_pairs(out, set));
+    profile.samples.iter().for_each(|sample| put(out, u64::from(sample.labels)));
+}
+
+/// Sets of labels, and which of them each sample carries.
+pub(super) fn labels(
+    reader: &mut Reader<'_>,
+    strings: usize,
+    samples: &mut [Sample],
+) -> Result<Vec<Vec<(StrId, StrId)>>, ReadError> {
+    let count = reader.count()?;
+    reader.at_least(count.saturating_mul(3))?;
+    let sets = (0..count).map(|_| pairs(reader, strings)).collect::<Result<Vec<_>, _>>()?;
+    let ordered = |set: &Vec<_>| !set.is_empty() && set.is_sorted_by(|a, b| a < b);
+    if !sets.iter().all(ordered) || !sets.is_sorted_by(|a, b| a < b) {
+        return Err(reader.malformed("sets of labels are out of order"));
+    }
+    for sample in samples.iter_mut() {
+        sample.labels = reader.index(count + 1)?;
+    }
+    if samples.is_sorted() { Ok(sets) } else { Err(reader.malformed("samples are out of order")) }
 }
 
 pub(super) fn put_events(out: &mut Vec<u8>, events: &[Event]) {

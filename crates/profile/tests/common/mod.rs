@@ -1,6 +1,10 @@
 //! Profiles from recipes: lists of stacks, which are easy to generate, shuffle and compute with naively.
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
 
+#[path = "../support/exercise.rs"]
+pub mod exercise;
+
+pub use exercise::check;
 use proptest::prelude::*;
 use quipu_profile::{
     Builder, Event, Line, MethodFlags, MethodSpec, MetricSpec, NO_THREAD, Profile, Sample, ThreadKind,
@@ -87,6 +91,15 @@ pub fn feed(stacks: &[Stack], first: &[u8], push: bool) -> Builder {
 
 /// A profile that has something in every section of the file.
 pub fn everything() -> Profile {
+    filled(true)
+}
+
+/// The same as it was when samples had no labels yet.
+pub fn everything_at_first() -> Profile {
+    filled(false)
+}
+
+fn filled(labels: bool) -> Profile {
     let stacks: Vec<Stack> = (0..40u8)
         .map(|i| Stack {
             thread: i % 3,
@@ -100,12 +113,16 @@ pub fn everything() -> Profile {
     let (name, key, value) = (b.string("gc.pause"), b.string("cause"), b.string("allocation"));
     for i in 0..10u32 {
         b.add(i, time, 1_000_000);
+        let request = i.to_string();
+        let pairs = [("request", request.as_str()), ("a", "b")];
+        let set = b.labels(if !labels || i % 3 == 0 { &[] } else { &pairs });
         b.sample(Sample {
             time: u64::from(i) * 1000,
             thread: i % 2,
             node: i,
             metric: time,
             value: 1_000_000,
+            labels: set,
         });
         b.event(Event {
             time: 77 * u64::from(i),
@@ -164,24 +181,4 @@ pub fn expected(stacks: &[Stack], rewrite: impl Fn(&[(u8, i8)]) -> Option<Vec<(u
     }
     map.retain(|_, value| *value != (0, 0));
     map
-}
-
-/// The profile's invariants, checked the slow way.
-pub fn check(profile: &Profile) {
-    let tree = profile.tree();
-    for node in 0..tree.len() as u32 {
-        if let Some(parent) = tree.parent(node) {
-            assert!(parent < node && tree.subtree(parent).contains(&node));
-        }
-        let children: Vec<_> =
-            tree.children(node).map(|c| (tree.methods()[c as usize], tree.sites()[c as usize])).collect();
-        assert!(children.is_sorted_by(|a, b| a < b));
-        assert!(tree.children(node).all(|child| tree.parent(child) == Some(node)));
-    }
-    let names = |m: &quipu_profile::Method| {
-        [m.class, m.name, m.descriptor, m.loader].map(|id| profile.str(id).to_owned())
-    };
-    assert!(profile.methods().is_sorted_by(|a, b| names(a) < names(b)));
-    assert!(profile.strings().iter().is_sorted_by(|a, b| a < b));
-    assert_eq!(Profile::from_bytes(&profile.to_bytes(quipu_profile::Contents::All)).as_ref(), Ok(profile));
 }

@@ -2,7 +2,8 @@
 #![allow(dead_code)]
 
 use quipu_profile::{
-    Block, Builder, Line, MethodFlags, MethodId, MethodSpec, MetricSpec, NodeId, Profile, ThreadSpec,
+    Aggregation, Block, Builder, Line, MethodFlags, MethodId, MethodSpec, MetricSpec, NodeId, Profile,
+    ThreadSpec, Unit,
 };
 
 pub struct Maker {
@@ -90,4 +91,27 @@ pub fn sample(factor: u64) -> Profile {
     }
     m.b.meta.target.command = ["java", "-cp", "app.jar", "app.Foo"].map(str::to_owned).to_vec();
     m.b.finish()
+}
+
+/// The same program, looked at every 10 ms: each sample is one context on a stack.
+pub fn sampled(factor: u64) -> Profile {
+    let mut b = Builder::new();
+    let time = b.metric(MetricSpec::sampled("samples.cpu", Unit::Nanoseconds, 10_000_000));
+    let edges = b.metric(MetricSpec {
+        aggregation: Aggregation::Count,
+        ..MetricSpec::sampled("samples.calls", Unit::Count, 1)
+    });
+    let thread = b.thread(ThreadSpec { name: "main", ..Default::default() });
+    let method = |b: &mut Builder, name| {
+        b.method(MethodSpec { class: "app.Foo", name, descriptor: "()V", ..Default::default() })
+    };
+    let (main, hot, cold) = (method(&mut b, "main"), method(&mut b, "hot"), method(&mut b, "cold"));
+    let n_main = b.push(b.root(thread), main, -1);
+    for (callee, samples) in [(hot, 300 * factor), (cold, 2)] {
+        let node = b.push(n_main, callee, 4);
+        b.add(node, time, samples * 10_000_000);
+        b.add(node, edges, samples);
+    }
+    b.add(n_main, time, 98 * 10_000_000);
+    b.finish()
 }

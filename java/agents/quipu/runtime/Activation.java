@@ -5,7 +5,6 @@ import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.net.URL;
 import java.net.URLClassLoader;
-import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
 import quipu.ExactProfiler;
@@ -18,7 +17,6 @@ import quipu.ExactProfiler;
  * not called again. Whatever it throws stays here.
  */
 public final class Activation {
-    private static final Unsafe U = Unsafe.getUnsafe();
     /** Bytecodes after which to look again whether the agent can be called. */
     private static final int LATER = 1 << 16;
     /** An agent may run out of stack because the program was about to; if it always does, it is to blame. */
@@ -52,13 +50,15 @@ public final class Activation {
         }
     }
 
-    /** The same in a method that counts: the agent must see what was executed. */
+    /** The same in a method that counts: the agent must see what was executed. Returns what is not stored yet. */
     @ForceInline
-    public static void check(Cursor cursor, long node, long base, int counted, int bytecodes) {
-        if ((cursor.left -= bytecodes) <= 0) {
-            store(node, base + counted);
-            activate(cursor, node);
+    public static int check(Cursor cursor, long node, long home, int counted, int bytecodes) {
+        if ((cursor.left -= bytecodes) > 0) {
+            return counted;
         }
+        Probe.count(home, counted);
+        activate(cursor, node);
+        return 0;
     }
 
     /** From here on the agent has to wait; returns whether it had to before. */
@@ -89,13 +89,6 @@ public final class Activation {
         cursor.left = before;
     }
 
-    private static void store(long node, long executed) {
-        // A context that is folded is counted when it is left.
-        if (!Probe.FOLDS) {
-            U.putLong(node + Layout.NODE_BYTECODES, executed);
-        }
-    }
-
     @DontInline
     private static void activate(Cursor cursor, long node) {
         ExactProfiler current = agent;
@@ -108,8 +101,8 @@ public final class Activation {
             cursor.left = Math.max(cursor.left, Integer.MIN_VALUE / 2);
             return;
         }
-        long slot = cursor.slot;
-        cursor.slot = cursor.hidden;
+        long slot = Probe.published(cursor);
+        Probe.publish(cursor, cursor.hidden);
         cursor.held = 1;
         // What the agent loads is hidden, too.
         cursor.loads = 1;
@@ -125,7 +118,7 @@ public final class Activation {
         } catch (Throwable thrown) {
             switchOff(current, thrown);
         } finally {
-            cursor.slot = slot;
+            Probe.publish(cursor, slot);
             cursor.held = 0;
             cursor.loads = 0;
             cursor.left = granularity > 0 ? granularity : 1;

@@ -69,10 +69,10 @@ final class Methods extends Chunks {
         }
     }
 
-    /** Bytecodes of one run of a method that has only one way through; 0 for the others. */
-    static int straight(int id) {
+    /** Bytecodes that every call of a method executes and that are not counted otherwise. */
+    static int perCall(int id) {
         long record = record(id);
-        return record != 0 && (U.getInt(record + 8) & Layout.METHOD_STRAIGHT) != 0 ? U.getInt(record + 12) : 0;
+        return record != 0 ? U.getInt(record + 12) : 0;
     }
 
     /** Whether a method is native, or replaced by the JIT. */

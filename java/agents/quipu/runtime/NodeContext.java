@@ -66,9 +66,9 @@ final class NodeContext implements Context {
     @Override
     public long getInstr() {
         notAtRoot();
-        long counted = U.getLong(address() + Layout.NODE_BYTECODES);
-        int straight = Methods.straight(method());
-        return straight == 0 ? counted : counted + straight * tree.calls(address());
+        long counted = tree.bytecodes(address());
+        long perCall = Methods.perCall(method());
+        return perCall == 0 ? counted : counted + perCall * tree.calls(address());
     }
 
     private void notAtRoot() {

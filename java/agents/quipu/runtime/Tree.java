@@ -122,29 +122,38 @@ final class Tree extends Chunks {
 
     /** Calls of a node: those in its header, and those in the slots that hold it. */
     long calls(long node) {
+        return sum(node, Layout.NODE_CALLS, Layout.SLOT_CALLS);
+    }
+
+    /** What was counted for a node, beyond what follows from its calls. */
+    long bytecodes(long node) {
+        return sum(node, Layout.NODE_BYTECODES, Layout.SLOT_BYTECODES);
+    }
+
+    private long sum(long node, long own, long inSlot) {
         int parent = U.getInt(node + Layout.NODE_PARENT);
         int word = U.getInt(node + Layout.NODE_METHOD);
-        long calls = U.getLong(node + Layout.NODE_CALLS) + callsInSlots(parent, Probe.id(node), word);
+        long sum = U.getLong(node + own) + sumInSlots(parent, Probe.id(node), word, inSlot);
         if (Probe.FOLDS) {
             // Below the deepest level a node's siblings call it, too.
             for (int other : children(parent)) {
-                calls += callsInSlots(other, Probe.id(node), word);
+                sum += sumInSlots(other, Probe.id(node), word, inSlot);
             }
         }
-        return calls;
+        return sum;
     }
 
-    private static long callsInSlots(int caller, int callee, int word) {
+    private static long sumInSlots(int caller, int callee, int word, long field) {
         long node = Probe.address(caller);
         int method = U.getInt(node + Layout.NODE_METHOD);
         int slots = method == Layout.ROOT_WORD ? 1 : U.getInt(Probe.SIZES + 8L * (method >>> 1) + 4);
-        long calls = 0;
+        long sum = 0;
         long slot = node + Layout.NODE_SLOTS;
         for (int i = 0; i < slots; i++, slot += Layout.SLOT_SIZE) {
-            if (U.getInt(slot + Layout.SLOT_NODE) == callee && U.getInt(slot + Layout.SLOT_METHOD) == word) {
-                calls += U.getLong(slot + Layout.SLOT_CALLS);
+            if (Probe.id(Probe.node(slot)) == callee && U.getInt(slot + Layout.SLOT_METHOD) == word) {
+                sum += U.getLong(slot + field);
             }
         }
-        return calls;
+        return sum;
     }
 }

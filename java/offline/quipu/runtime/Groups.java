@@ -18,6 +18,8 @@ final class Groups {
     private static final Map<String, long[]> KNOWN = new HashMap<>();
     private static final Class<?> VIRTUAL = virtual();
     private static final String MERGE = Options.get("merge-threads", "name");
+    /** Names of the threads to count, with stars; all if empty. */
+    private static final String[] WANTED = Options.lines("threads");
     private static List<Thread> alive = new ArrayList<>();
     private static int enough = FEWEST;
     private static int next;
@@ -32,13 +34,16 @@ final class Groups {
         }
     }
 
-    /** The group of a thread that begins; -1 if the arena is full. */
+    /** The group of a thread that begins; {@link Cursor#UNCOUNTED}, or -1 if the arena is full. */
     static synchronized int join(Thread thread) {
         alive.add(thread);
         if (alive.size() >= enough) {
             sweep();
         }
         String name = thread.getName();
+        if (!wanted(name)) {
+            return Cursor.UNCOUNTED;
+        }
         int isVirtual = VIRTUAL != null && VIRTUAL.isInstance(thread) ? 1 : 0;
         String pattern = MERGE.equals("never") ? name : MERGE.equals("all") ? "*" : pattern(name);
         String key = isVirtual + pattern;
@@ -83,5 +88,38 @@ final class Groups {
             }
         }
         return pattern.toString();
+    }
+
+    private static boolean wanted(String name) {
+        for (String pattern : WANTED) {
+            if (matches(pattern, name)) {
+                return true;
+            }
+        }
+        return WANTED.length == 0;
+    }
+
+    /** A star in a pattern stands for anything. */
+    private static boolean matches(String pattern, String text) {
+        int p = 0, t = 0, star = -1, from = 0;
+        while (t < text.length()) {
+            char next = p < pattern.length() ? pattern.charAt(p) : 0;
+            if (next == '*') {
+                star = p++;
+                from = t;
+            } else if (p < pattern.length() && next == text.charAt(t)) {
+                p++;
+                t++;
+            } else if (star >= 0) {
+                p = star + 1;
+                t = ++from;
+            } else {
+                return false;
+            }
+        }
+        while (p < pattern.length() && pattern.charAt(p) == '*') {
+            p++;
+        }
+        return p == pattern.length();
     }
 }

@@ -4,14 +4,11 @@ package quipu.runtime;
 final class Natives {
     private static final Unsafe U = Unsafe.getUnsafe();
 
-    /** A chunk that readers pass over. */
-    private static final int CHUNK_PRIVATE = 3;
     private static final String[] FACTS = {
         "java.version", "java.vendor", "java.vm.name", "java.vm.version", "sun.java.command", "os.name", "os.arch",
     };
 
     private static final long SIZES = U.reserveMemory(8L * Layout.MAX_METHODS);
-    private static final long SINK;
 
     static {
         long base = U.base();
@@ -25,9 +22,6 @@ final class Natives {
         U.putInt(base + Layout.HEADER_NEXT_TREE, 1);
         U.storeFence();
         U.putInt(base + Layout.HEADER_MAGIC, Layout.MAGIC);
-        // In the arena, because all nodes are in one address space. Its slots are empty and lead to nobody.
-        long bytes = (Layout.CHUNK_HEADER + Layout.SINK_SIZE + Layout.CHUNK_ALIGN - 1) & -Layout.CHUNK_ALIGN;
-        SINK = Log.chunk(CHUNK_PRIVATE, bytes) + Layout.CHUNK_HEADER;
         for (String fact : FACTS) {
             String value = System.getProperty(fact);
             if (value != null) {
@@ -52,9 +46,13 @@ final class Natives {
         return SIZES;
     }
 
-    /** One sink will do: what a thread without an identity calls counts as refused. */
-    static long sink(int owner) {
-        return SINK;
+    static long sink() {
+        long bytes = (Layout.CHUNK_HEADER + Layout.SINK_SIZE + Layout.CHUNK_ALIGN - 1) & -Layout.CHUNK_ALIGN;
+        return Log.chunk(Layout.CHUNK_PRIVATE, bytes) + Layout.CHUNK_HEADER;
+    }
+
+    static boolean direct() {
+        return false;
     }
 
     static int maxDepth() {

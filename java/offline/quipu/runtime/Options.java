@@ -32,6 +32,12 @@ final class Options {
         return given != null ? given : WRITTEN.getProperty(name, otherwise);
     }
 
+    /** What is on each line of a value; nothing if there is none. */
+    static String[] lines(String name) {
+        String text = get(name, "");
+        return text.isEmpty() ? new String[0] : text.split("\n");
+    }
+
     static long number(String name, long otherwise) {
         String text = get(name, null);
         if (text == null) {

@@ -44,6 +44,11 @@ abstract class Unsafe {
     /** The id of a thread; applications can override {@code getId()}. */
     abstract long getLong(Thread thread, long offset);
 
+    /** Threads have fields for it only where there is an agent. */
+    void putLong(Thread thread, long offset, long value) {
+        throw new UnsupportedOperationException();
+    }
+
     abstract long objectFieldOffset(Class<?> thread, String field);
 
     /** Memory beside the arena. */

@@ -55,9 +55,12 @@ public final class Cursor {
     private int mask;
     private int nodes;
 
-    /** The cursor of threads that cannot have one; it leads nowhere. */
+    /** Group of threads that are not to be counted. */
+    static final int UNCOUNTED = -2;
+
+    /** The cursor of threads that cannot have one, or shall not be counted; it leads nowhere. */
     Cursor(long sink) {
-        group = -1;
+        group = UNCOUNTED;
         tree = 0;
         start = loading = hidden = slot = sink + Layout.NODE_SLOTS;
     }
@@ -155,10 +158,9 @@ public final class Cursor {
         U.putChar(node + Layout.NODE_STRIDE, (char) (size >>> 3));
         U.putChar(node + Layout.NODE_SITE, (char) site);
         U.putInt(node + Layout.NODE_DEPTH, depth);
-        int id = Probe.id(node);
         long slot = node + Layout.NODE_SLOTS;
         for (long last = slot + (long) slots * Layout.SLOT_SIZE; slot < last; slot += Layout.SLOT_SIZE) {
-            U.putInt(slot + Layout.SLOT_NODE, id);
+            Probe.link(slot, node);
         }
         top = node + size;
         // A reader that sees the new end must see the node.

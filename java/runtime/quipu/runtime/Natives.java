@@ -10,8 +10,11 @@ final class Natives {
     /** Address of a table with two ints for each method id: the size of its nodes and their number of slots. */
     static native long sizes();
 
-    /** Address of a node without a tree, for calls whose context cannot be kept; its empty slots have this owner. */
-    static native long sink(int owner);
+    /** Address of memory in the arena for a node without a tree, for calls whose context cannot be kept. */
+    static native long sink();
+
+    /** Whether threads have the field {@code quipuSlot}. */
+    static native boolean direct();
 
     /** Deepest level of a tree; contexts below it are folded. */
     static native int maxDepth();
@@ -22,7 +25,7 @@ final class Natives {
     /** Gives the arena pages up to this offset. */
     static native boolean commit(long end);
 
-    /** The group of threads this one belongs to. */
+    /** The group of threads this one belongs to; {@link Cursor#UNCOUNTED}, or -1 if there is no room for it. */
     static native int group(Thread thread);
 
     /** Notes that a tree belongs to a group. */

@@ -7,6 +7,7 @@ import jdk.internal.vm.annotation.ForceInline;
 /**
  * What rewritten code calls. A caller publishes, in its thread's {@link Cursor}, the address of the slot that belongs
  * to the call it is about to make; the callee finds its node there, counts, and puts the slot back when it leaves.
+ * {@code Direct} has the same probes for threads that have the published slot in a field of their own.
  *
  * <p>Each frame keeps its node and its slot in local variables, so a frame that is not instrumented (native code, a
  * lambda form) is simply passed through, and a mistake cannot travel up the stack.
@@ -16,17 +17,18 @@ import jdk.internal.vm.annotation.ForceInline;
 public final class Probe {
     private static final Unsafe U = Unsafe.getUnsafe();
 
-    /** Owners of slots that belong to no tree: ids inside the arena's header, which no node has. */
-    private static final int FULL = 0, NO_THREAD = 2;
-
     static final long BASE = Natives.base();
     static final long SIZES = Natives.sizes();
     /** Takes calls whose context does not fit into the arena. */
-    static final long SINK = Natives.sink(FULL);
+    static final long SINK = sink();
     static final boolean SITES = Natives.sites();
     private static final int MAX_DEPTH = Natives.maxDepth();
-    /** A folded context can be on the stack many times, so its sum cannot be kept in a local variable. */
+    /** A folded context can be on the stack many times; its slots change hands while it is there. */
     static final boolean FOLDS = MAX_DEPTH != Integer.MAX_VALUE;
+
+    /** Whether threads have the published slot in a field of their own, and where. */
+    static final boolean DIRECT = Natives.direct();
+    static final long SLOT = DIRECT ? U.objectFieldOffset(Thread.class, "quipuSlot") : 0;
 
     private static final long TID = U.objectFieldOffset(Thread.class, "tid");
     /** Bytecodes a loop may keep to itself before it adds them to its node. */
@@ -35,8 +37,8 @@ public final class Probe {
     /** Live cursors by thread id: buckets that are chains. A constant array, so that the JIT knows where it is. */
     private static final Cursor[] TABLE = new Cursor[1 << 16];
 
-    /** For threads that have no identity yet. */
-    private static final long NO_THREAD_SINK = Natives.sink(NO_THREAD);
+    /** For threads that have no identity yet, or none any more. */
+    static final long NO_THREAD_SINK = sink();
     private static final Cursor NOWHERE = new Cursor(NO_THREAD_SINK);
     /** Cursors whose thread has ended, by group. */
     private static Cursor[] pools = new Cursor[64];
@@ -46,12 +48,24 @@ public final class Probe {
     /** Ids of the threads that ended last, by bucket. A virtual thread still runs code of the JDK after its end. */
     private static final long ENDED = U.allocateMemory(8 << 16);
 
+    private static final long NEW_THREAD = BASE + Layout.HEADER_NEW_THREAD;
+
     static {
         U.putLong(LOCK, 0);
         U.setMemory(ENDED, 8 << 16, (byte) 0);
     }
 
     private Probe() {}
+
+    /** A node outside every tree, with as many slots as any method may use, all of them empty. */
+    private static long sink() {
+        long node = Natives.sink();
+        long slot = node + Layout.NODE_SLOTS;
+        for (int i = 0; i < Layout.MAX_SLOTS; i++, slot += Layout.SLOT_SIZE) {
+            link(slot, node);
+        }
+        return node;
+    }
 
     /** The current thread's cursor. */
     @ForceInline
@@ -61,36 +75,51 @@ public final class Probe {
         return cursor != null && cursor.owner == thread ? cursor : find(thread);
     }
 
-    /** Enters the method whose caller published {@code slot}; returns its node. */
+    /** Counts a call of a method through a slot; returns the slot in which the method is counted. */
     @ForceInline
-    private static long enter(long slot, int word) {
+    static long enter(long slot, int word) {
         if (U.getInt(slot + Layout.SLOT_METHOD) != word) {
             return miss(slot, word);
         }
         U.putLong(slot + Layout.SLOT_CALLS, U.getLong(slot + Layout.SLOT_CALLS) + 1);
-        return address(U.getInt(slot + Layout.SLOT_NODE));
+        return slot;
+    }
+
+    /** Enters a method; returns the slot in which it is counted. */
+    @ForceInline
+    public static long enter(Cursor cursor, int word) {
+        return enter(cursor.slot, word);
     }
 
     /** Enters a method that calls nothing and cannot throw: it has no need of a cursor. */
     @ForceInline
-    public static long leaf(int word) {
+    public static long enter(int word) {
         return enter(cursor().slot, word);
-    }
-
-    /** Enters a method; until it publishes something else, calls of it come from the VM. */
-    @ForceInline
-    public static long enter(Cursor cursor, int word) {
-        long node = enter(cursor.slot, word);
-        cursor.slot = node + Layout.NODE_SLOTS;
-        return node;
     }
 
     /** Enters a method that loads classes, below a root of its own unless it is there already. */
     @ForceInline
     public static long enterLoading(Cursor cursor, int word) {
-        long node = enter(cursor.loads++ == 0 ? cursor.loading : cursor.slot, word);
+        return enter(cursor.loads++ == 0 ? cursor.loading : cursor.slot, word);
+    }
+
+    /** The node of the method that was entered; until it publishes something else, calls of it come from the VM. */
+    @ForceInline
+    public static long open(Cursor cursor, long slot) {
+        long node = node(slot);
         cursor.slot = node + Layout.NODE_SLOTS;
         return node;
+    }
+
+    /** The node that a slot holds. */
+    @ForceInline
+    public static long node(long slot) {
+        return slot + ((long) U.getInt(slot + Layout.SLOT_NODE) << Layout.LINK_SHIFT);
+    }
+
+    /** Puts a node into a slot. */
+    static void link(long slot, long node) {
+        U.putInt(slot + Layout.SLOT_NODE, (int) ((node - slot) >> Layout.LINK_SHIFT));
     }
 
     /** From here on, what is called is part of class loading. */
@@ -119,83 +148,26 @@ public final class Probe {
         cursor.slot = node + (Layout.NODE_SLOTS + slot * Layout.SLOT_SIZE);
     }
 
-    /** What the node has counted before the current call, to which the call's own count is added. */
-    @ForceInline
-    public static long base(long node) {
-        return U.getLong(node + Layout.NODE_BYTECODES);
-    }
-
-    /**
-     * Publishes a slot, and stores what was executed so far: should the callee never return, or the process be killed
-     * in it, nothing is missing. A context is on a thread's stack at most once, so nobody else writes the sum.
-     */
-    @ForceInline
-    public static void at(Cursor cursor, long node, long base, int bytecodes, int slot) {
-        cursor.slot = node + (Layout.NODE_SLOTS + slot * Layout.SLOT_SIZE);
-        if (!FOLDS) {
-            U.putLong(node + Layout.NODE_BYTECODES, base + bytecodes);
-        }
-    }
-
-    /** Stores what was executed so far, before a call from which nobody returns. */
-    @ForceInline
-    public static void store(long node, long base, int bytecodes) {
-        if (!FOLDS) {
-            U.putLong(node + Layout.NODE_BYTECODES, base + bytecodes);
-        }
-    }
-
-    /** Leaves a method that published slots. */
-    @ForceInline
-    public static void leave(Cursor cursor, long slot, long node, long base, int bytecodes) {
-        cursor.slot = slot;
-        if (FOLDS) {
-            count(node, bytecodes);
-        } else {
-            U.putLong(node + Layout.NODE_BYTECODES, base + bytecodes);
-        }
-    }
-
-    /** Leaves a method that published slots and has nothing to count. */
+    /** Puts back what the caller published. */
     @ForceInline
     public static void restore(Cursor cursor, long slot) {
         cursor.slot = slot;
     }
 
-    /** Adds executed bytecodes to a node. */
+    /** Adds executed bytecodes to a slot or a node: they have them at the same place. */
     @ForceInline
-    public static void count(long node, int bytecodes) {
-        U.putLong(node + Layout.NODE_BYTECODES, U.getLong(node + Layout.NODE_BYTECODES) + bytecodes);
+    public static void count(long home, int bytecodes) {
+        U.putLong(home + Layout.SLOT_BYTECODES, U.getLong(home + Layout.SLOT_BYTECODES) + bytecodes);
     }
 
-    /** At the head of a loop in a leaf: keeps the method's own counter far from overflowing. */
+    /** At the head of a loop: keeps the method's own counter far from overflowing. */
     @ForceInline
-    public static int loop(long node, int bytecodes) {
+    public static int loop(long home, int bytecodes) {
         if (bytecodes < FLUSH) {
             return bytecodes;
         }
-        count(node, bytecodes);
+        count(home, bytecodes);
         return 0;
-    }
-
-    /** At the head of a loop: moves a large count into the base, and stores the sum for those who watch. */
-    @ForceInline
-    public static long carry(long node, long base, int bytecodes) {
-        if (bytecodes < FLUSH) {
-            return base;
-        }
-        if (FOLDS) {
-            count(node, bytecodes);
-            return base;
-        }
-        U.putLong(node + Layout.NODE_BYTECODES, base + bytecodes);
-        return base + bytecodes;
-    }
-
-    /** What {@link #carry} leaves of the count. */
-    @ForceInline
-    public static int carried(int bytecodes) {
-        return bytecodes < FLUSH ? bytecodes : 0;
     }
 
     /** Counts a call of an opaque method, which cannot count itself. */
@@ -239,20 +211,23 @@ public final class Probe {
         return (int) ((node - BASE) >>> Layout.ID_SHIFT);
     }
 
-    /** The slot holds another method's node, or none yet: finds the right one and counts the call. */
+    /** The slot holds another method's node, or none yet: finds the right one, puts it there and counts the call. */
     @DontInline
     private static long miss(long slot, int word) {
-        int held = U.getInt(slot + Layout.SLOT_NODE);
-        boolean empty = U.getInt(slot + Layout.SLOT_METHOD) == 0;
-        int parent = empty ? held : U.getInt(address(held) + Layout.NODE_PARENT);
-        if (parent == NO_THREAD) {
-            return NO_THREAD_SINK;
+        Cursor cursor = cursor();
+        if (slot == NEW_THREAD) {
+            return enter(cursor.start, word);
         }
-        if (parent == FULL) {
+        long held = node(slot);
+        boolean empty = U.getInt(slot + Layout.SLOT_METHOD) == 0;
+        int parent = empty ? id(held) : U.getInt(held + Layout.NODE_PARENT);
+        long owner = address(parent);
+        if (owner == NO_THREAD_SINK) {
+            return NO_THREAD_SINK + Layout.NODE_SLOTS;
+        }
+        if (owner == SINK) {
             return refuse();
         }
-        Cursor cursor = cursor();
-        long owner = address(parent);
         int site = (int) ((slot - owner - Layout.NODE_SLOTS) / Layout.SLOT_SIZE);
         if (U.getInt(owner + Layout.NODE_DEPTH) > MAX_DEPTH) {
             // Below the deepest level all methods are children of that level's context.
@@ -264,19 +239,24 @@ public final class Probe {
             return refuse();
         }
         if (!empty) {
-            long calls = U.getLong(slot + Layout.SLOT_CALLS);
-            long before = address(held) + Layout.NODE_CALLS;
-            U.putLong(before, U.getLong(before) + calls);
+            move(slot, held, Layout.SLOT_CALLS, Layout.NODE_CALLS);
+            move(slot, held, Layout.SLOT_BYTECODES, Layout.NODE_BYTECODES);
         }
         U.putInt(slot + Layout.SLOT_METHOD, word);
-        U.putInt(slot + Layout.SLOT_NODE, id(node));
+        link(slot, node);
         U.putLong(slot + Layout.SLOT_CALLS, 1);
-        return node;
+        return slot;
+    }
+
+    /** Moves a count from a slot to the node it was for. */
+    private static void move(long slot, long node, long from, long to) {
+        U.putLong(node + to, U.getLong(node + to) + U.getLong(slot + from));
+        U.putLong(slot + from, 0);
     }
 
     private static long refuse() {
         U.getAndAddLong(null, BASE + Layout.HEADER_REFUSED, 1);
-        return SINK;
+        return SINK + Layout.NODE_SLOTS;
     }
 
     @DontInline
@@ -311,12 +291,16 @@ public final class Probe {
         Cursor cursor;
         try {
             int group = Natives.group(thread);
-            if (group < 0) {
+            if (group == Cursor.UNCOUNTED) {
+                // Found again by the probe like any other: all of its slots lead nowhere.
+                cursor = new Cursor(NO_THREAD_SINK);
+            } else if (group < 0) {
                 return NOWHERE;
-            }
-            cursor = recycled(group);
-            if (cursor == null) {
-                cursor = Cursor.open(group);
+            } else {
+                cursor = recycled(group);
+                if (cursor == null) {
+                    cursor = Cursor.open(group);
+                }
             }
         } catch (OutOfMemoryError full) {
             return NOWHERE;
@@ -339,10 +323,24 @@ public final class Probe {
         return cursor;
     }
 
+    /** What the current thread has published. */
+    static long published(Cursor cursor) {
+        return DIRECT ? U.getLong(Thread.currentThread(), SLOT) : cursor.slot;
+    }
+
+    /** Publishes a slot, whatever way the current thread has for that. */
+    static void publish(Cursor cursor, long slot) {
+        if (DIRECT) {
+            U.putLong(Thread.currentThread(), SLOT, slot);
+        } else {
+            cursor.slot = slot;
+        }
+    }
+
     /** What the current thread, which runs no instrumented code, does meanwhile is not the program's. */
     static void aside(boolean begin) {
         Cursor cursor = cursor();
-        cursor.slot = begin ? cursor.hidden : cursor.start;
+        publish(cursor, begin ? cursor.hidden : cursor.start);
         cursor.held = begin ? 1 : 0;
         cursor.left = 0;
     }
@@ -367,8 +365,11 @@ public final class Probe {
             }
         }
         unlock();
-        if (cursor == null) {
+        if (cursor == null || cursor.group == Cursor.UNCOUNTED) {
             return;
+        }
+        if (DIRECT) {
+            U.putLong(thread, SLOT, NO_THREAD_SINK + Layout.NODE_SLOTS);
         }
         cursor.rewind();
         Cursor[] larger = null;

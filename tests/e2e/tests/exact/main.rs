@@ -1,6 +1,7 @@
 //! Exact profiles, end to end.
 #![allow(missing_docs, reason = "tests say what they test by their names")]
 
+mod annotate;
 mod depth;
 mod exceptions;
 mod figure5;

@@ -99,3 +99,24 @@ fn threads_share_trees_as_asked() {
         assert_eq!(all.method("ManyThreads", "main").calls, 1);
     });
 }
+
+/// 25 pairs, 75 arrays and an array of arrays in `main`'s hands; the same whether all blocks have counters or only those
+/// that allocate.
+#[test]
+fn allocations_are_counted_when_asked() {
+    for option in ["--allocations", "--blocks"] {
+        Program::new("Allocates").quipu([option]).on_every_jdk(|run| {
+            let (profile, main) = (run.profile(), run.thread("main"));
+            let allocations = profile.metric("allocations").expect("the metric").values();
+            let of = |name: &str| -> u64 {
+                main.contexts("Allocates", name).into_iter().map(|node| allocations[node as usize]).sum()
+            };
+            assert_eq!((of("main"), of("pair"), of("strings")), (76, 50, 1), "{option}");
+            let with_blocks = profile.methods().iter().any(|method| !method.blocks.is_empty());
+            assert_eq!(with_blocks, option == "--blocks");
+        });
+    }
+    Program::new("Allocates").on_every_jdk(|run| {
+        assert!(run.profile().metric("allocations").is_none());
+    });
+}

@@ -72,3 +72,25 @@ fn classes_loaded_many_times_are_counted_together() {
         assert_eq!(main.path(&["Loaders.once", "Loaders$Plugin.run"]).calls, 60);
     });
 }
+
+/// Threads nobody asked for run the same code and leave nothing in the profile.
+#[test]
+fn only_the_threads_asked_for_are_counted() {
+    let program = Program::new("ManyThreads").arguments(["20", "10", "500"]);
+    let names = |run: &Run| -> Vec<String> {
+        run.profile().threads().iter().map(|thread| run.profile().str(thread.name).to_owned()).collect()
+    };
+    program.clone().quipu(["--threads", "worker-1*", "--threads", "nobody"]).on_every_jdk(|run| {
+        // worker-1 and worker-10 to worker-19.
+        let workers = run.assert_whole().thread("worker-#");
+        assert_eq!(workers.threads(), 11);
+        assert_eq!(workers.method("ManyThreads", "work").calls, 11 * 500);
+        assert!(names(run).iter().all(|name| name.starts_with("worker-#")), "{:?}", names(run));
+    });
+    program.quipu(["--threads", "main"]).on_every_jdk(|run| {
+        let main = run.assert_whole().thread("main");
+        assert_eq!(main.method("ManyThreads", "main").calls, 1);
+        assert_eq!(main.method("ManyThreads", "work").calls, 0);
+        assert!(names(run).iter().all(|name| name.starts_with("main")), "{:?}", names(run));
+    });
+}

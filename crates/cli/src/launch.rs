@@ -1,0 +1,133 @@
+//! Starting the program that is measured, with the agent in its JVMs.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Context;
+use quipu_arena::place;
+
+use crate::agent;
+use crate::deterministic;
+use crate::exit::Failure;
+use crate::kinds::Kinds;
+
+/// HotSpot compiles no method of more than 8,000 bytes, and inserted code can take one over that.
+const SPEED_FLAG: &str = "-XX:-DontCompileHugeMethods";
+
+/// Which JVMs get the flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// The one that is started, if the command is `java`; otherwise all that come of it.
+    First,
+    /// All that come of the command. With `quiet`, what they print goes to standard error.
+    All { quiet: bool },
+}
+
+/// Compiled code then knows where it is between calls as well; without it, samples are charged to the next call site.
+const PLACE_FLAGS: [&str; 2] = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints"];
+
+/// The JVM's flags for the agent with these options.
+pub fn agent_flags(kinds: &Kinds, options: &str) -> anyhow::Result<Vec<OsString>> {
+    let mut agent = OsString::from("-agentpath:");
+    agent.push(agent::library()?);
+    agent.push("=");
+    agent.push(options);
+    let mut flags = vec![agent];
+    if kinds.exact() {
+        flags.push(SPEED_FLAG.into());
+    }
+    if kinds.sampled() || kinds.idle {
+        flags.extend(PLACE_FLAGS.map(Into::into));
+    }
+    Ok(flags)
+}
+
+/// The JVM's flags for an agent that waits until a listener, in a jar that goes to the directory, says that tests begin.
+pub fn waiting_flags(
+    kinds: &Kinds,
+    directory: &RunDirectory,
+    program: &OsStr,
+) -> anyhow::Result<Vec<OsString>> {
+    let jar = directory.0.join("quipu-listeners.jar");
+    fs::write(&jar, quipu_api::listeners())?;
+    let options = agent::run_options(kinds, &directory.0);
+    let mut flags = agent_flags(kinds, &agent::with_tests(&options, &jar))?;
+    flags.extend(deterministic::flags(program).iter().map(|(flag, _)| (*flag).into()));
+    Ok(flags)
+}
+
+/// Runs a command to its end.
+pub fn run(command: &[OsString], flags: &[OsString], reach: Reach) -> anyhow::Result<ExitStatus> {
+    let (program, arguments) = command.split_first().context("no command")?;
+    let mut command = Command::new(program);
+    if reach == Reach::First && Path::new(program).file_name().is_some_and(|name| name == "java") {
+        command.args(flags);
+    } else {
+        // Something that will start a JVM sooner or later; every JVM reads this variable.
+        let mut all = std::env::var_os("JAVA_TOOL_OPTIONS").unwrap_or_default();
+        for flag in flags {
+            all.push(" ");
+            all.push(flag);
+        }
+        command.env("JAVA_TOOL_OPTIONS", all);
+    }
+    command.args(arguments);
+    if reach == (Reach::All { quiet: true }) {
+        command.stdout(std::io::stderr());
+    }
+    // Ctrl-C goes to the target as well; it decides how to end, and its profile is still written.
+    let interrupted = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(signal_hook::consts::SIGINT, interrupted)?;
+    let mut child = command
+        .spawn()
+        .map_err(|e| Failure::usage(format!("cannot start {}: {e}", Path::new(program).display())))?;
+    loop {
+        match child.wait() {
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            waited => return Ok(waited?),
+        }
+    }
+}
+
+/// The status to end with after a program that ended like this.
+pub fn exit_status(status: ExitStatus) -> u8 {
+    status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or_else(|| {
+        // As a shell has it for a program that was killed.
+        status.signal().and_then(|signal| u8::try_from(128 + signal).ok()).unwrap_or(crate::exit::TARGET)
+    })
+}
+
+/// The status in words.
+pub fn describe(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => code.to_string(),
+        (_, Some(signal)) => format!("signal {signal}"),
+        _ => "unknown".to_owned(),
+    }
+}
+
+/// A private directory for the arenas of one run, removed with them.
+pub struct RunDirectory(pub PathBuf);
+
+impl RunDirectory {
+    /// A new one, empty.
+    pub fn new() -> anyhow::Result<RunDirectory> {
+        let parent = place::directory()?;
+        let path = parent.join(format!("run-{}", std::process::id()));
+        // Left behind by a process that had the same id and was killed.
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir(&path).with_context(|| format!("cannot make {}", path.display()))?;
+        Ok(RunDirectory(path))
+    }
+}
+
+impl Drop for RunDirectory {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,124 @@
+//! New numbers against the baseline.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use quipu_profile::Profile;
+
+use super::baseline::Baseline;
+use super::work::Work;
+use crate::{GateError, Limit, Outcome, Question, Subject, SubjectKind, Verdict, gate};
+
+/// Judges every test in one metric. What is not in the baseline, or not run any more, is told and does not fail.
+///
+/// A test that is run more or less often than before was given more or less to do: its work is compared by the run.
+pub fn judge(baseline: &Baseline, new: &BTreeMap<String, Work>, metric: &str, limit: Limit) -> Verdict {
+    let mut subjects = Vec::new();
+    let mut names: Vec<&String> = baseline.tests.keys().chain(new.keys()).collect();
+    names.sort();
+    names.dedup();
+    for name in names {
+        let entry = baseline.tests.get(name);
+        let before = entry.and_then(|entry| entry.work);
+        let after = new.get(name).copied();
+        let values = [before, after].map(|work| work.and_then(|work| work.get(metric)).unwrap_or_default());
+        let mut note = None;
+        let outcome = match (entry, before, after) {
+            (None, _, _) => Outcome::New,
+            (Some(_), _, None) => Outcome::Gone,
+            (Some(_), None, Some(_)) => Outcome::Unstable,
+            (Some(entry), Some(before), Some(after)) => {
+                if before.runs != after.runs {
+                    note = Some(format!("runs {} times, not {}", after.runs, before.runs));
+                }
+                let (was, is) = (scaled(values[0], before.runs, after.runs), values[1]);
+                match () {
+                    () if was == is => Outcome::Same,
+                    () if is < was => Outcome::Improved,
+                    () if entry.limit.unwrap_or(limit).exceeded(was, is) => Outcome::Failed,
+                    () => Outcome::Grew,
+                }
+            }
+        };
+        let [before, after] = values;
+        subjects.push(Subject { kind: SubjectKind::Test, name: name.clone(), before, after, outcome, note });
+    }
+    Verdict {
+        metric: metric.to_owned(),
+        sampled: false,
+        limit,
+        subjects,
+        culprits: Vec::new(),
+        improvements: Vec::new(),
+        renamed: Vec::new(),
+        moved: Vec::new(),
+    }
+}
+
+/// What `value` would be if it had come of so many runs as there are now.
+fn scaled(value: u64, runs: u64, now: u64) -> u64 {
+    let scaled = (u128::from(value) * u128::from(now)).div_ceil(u128::from(runs.max(1)));
+    u64::try_from(scaled).unwrap_or(u64::MAX)
+}
+
+/// Finds the places where the new work of failed tests is, in the contexts of both runs.
+pub fn explain(verdict: &mut Verdict, baseline: &Profile, new: &Profile) -> Result<(), GateError> {
+    let failed: BTreeSet<String> = verdict.failed().map(|subject| subject.name.clone()).collect();
+    if failed.is_empty() {
+        return Ok(());
+    }
+    // Of failed tests only: then both profiles have threads of the same names.
+    let select = |profile: &Profile| profile.select_threads(|p, thread| failed.contains(p.str(thread.name)));
+    let question = Question {
+        metric: Some(verdict.metric.clone()),
+        limit: Limit::default(),
+        thread: None,
+        methods: Vec::new(),
+        is_application: &|_| true,
+    };
+    let found = gate(&select(baseline), &select(new), &question)?;
+    verdict.culprits = found.culprits;
+    verdict.renamed = found.renamed;
+    verdict.moved = found.moved;
+    // A path begins with the test's method; naming the test before it would be saying it twice.
+    verdict.culprits.iter_mut().for_each(|culprit| culprit.thread.clear());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::Entry;
+
+    fn work(runs: u64, bytecodes: u64) -> Work {
+        Work { runs, bytecodes, calls: runs, allocations: None }
+    }
+
+    fn outcome(entry: Option<Entry>, after: Option<Work>) -> Outcome {
+        let mut baseline = Baseline::default();
+        baseline.tests.extend(entry.map(|entry| ("t()".to_owned(), entry)));
+        let new = after.map(|work| ("t()".to_owned(), work)).into_iter().collect();
+        judge(&baseline, &new, "bytecodes", Limit::DEFAULT).subjects[0].outcome
+    }
+
+    #[test]
+    fn tests_are_judged_one_by_one() {
+        let entry = |work| Some(Entry { work: Some(work), limit: None });
+        assert_eq!(outcome(entry(work(1, 1000)), Some(work(1, 1000))), Outcome::Same);
+        assert_eq!(outcome(entry(work(1, 1000)), Some(work(1, 1005))), Outcome::Grew);
+        assert_eq!(outcome(entry(work(1, 1000)), Some(work(1, 1006))), Outcome::Failed);
+        assert_eq!(outcome(entry(work(1, 1000)), Some(work(1, 999))), Outcome::Improved);
+        assert_eq!(outcome(entry(work(3, 3000)), Some(work(4, 4000))), Outcome::Same);
+        assert_eq!(outcome(entry(work(3, 3000)), Some(work(2, 2200))), Outcome::Failed);
+        assert_eq!(outcome(None, Some(work(1, 1000))), Outcome::New);
+        assert_eq!(outcome(entry(work(1, 1000)), None), Outcome::Gone);
+        assert_eq!(outcome(Some(Entry::default()), Some(work(1, 1000))), Outcome::Unstable);
+    }
+
+    #[test]
+    fn a_limit_in_the_baseline_is_the_one_that_counts() {
+        let limit = Some(Limit { relative: Some("10%".parse().unwrap()), absolute: None });
+        let entry = |limit| Some(Entry { work: Some(work(1, 1000)), limit });
+        assert_eq!(outcome(entry(limit), Some(work(1, 1100))), Outcome::Grew);
+        assert_eq!(outcome(entry(limit), Some(work(1, 1101))), Outcome::Failed);
+    }
+}

@@ -1,0 +1,6 @@
+package org.openjdk.jmh.profile;
+
+/** To compile against only. */
+public interface Profiler {
+    String getDescription();
+}

@@ -1,0 +1,6 @@
+package org.openjdk.jmh.results;
+
+/** To compile against only. */
+public enum AggregationPolicy {
+    AVG
+}

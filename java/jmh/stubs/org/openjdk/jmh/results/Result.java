@@ -1,0 +1,4 @@
+package org.openjdk.jmh.results;
+
+/** To compile against only. */
+public abstract class Result<T extends Result<T>> {}

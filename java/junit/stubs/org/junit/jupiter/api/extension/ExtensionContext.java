@@ -1,0 +1,4 @@
+package org.junit.jupiter.api.extension;
+
+/** To compile against only. */
+public interface ExtensionContext {}

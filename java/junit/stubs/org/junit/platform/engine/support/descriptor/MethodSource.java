@@ -1,0 +1,11 @@
+package org.junit.platform.engine.support.descriptor;
+
+import java.lang.reflect.Method;
+import org.junit.platform.engine.TestSource;
+
+/** To compile against only. */
+public class MethodSource implements TestSource {
+    private MethodSource() {}
+
+    public final native Method getJavaMethod();
+}

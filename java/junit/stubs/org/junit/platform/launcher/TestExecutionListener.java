@@ -1,0 +1,8 @@
+package org.junit.platform.launcher;
+
+/** As much of the JUnit Platform as the listener needs to be compiled; never part of a jar. */
+public interface TestExecutionListener {
+    default void testPlanExecutionStarted(TestPlan plan) {}
+
+    default void executionStarted(TestIdentifier identifier) {}
+}

@@ -1,0 +1,79 @@
+package quipu.runtime;
+
+import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.ForceInline;
+
+/**
+ * The probes of {@link Probe} for a VM in which every thread has its published slot in a field of its own, because the
+ * agent was there when {@code java.lang.Thread} was loaded. No cursor has to be found and kept: to the JIT the current
+ * thread is one value throughout a method and all that is inlined into it, so what a caller publishes is forwarded to
+ * the callee.
+ */
+public final class Direct {
+    private static final Unsafe U = Unsafe.getUnsafe();
+    private static final long SLOT = Probe.SLOT;
+
+    private Direct() {}
+
+    @ForceInline
+    private static long published() {
+        return U.getLong(Thread.currentThread(), SLOT);
+    }
+
+    @ForceInline
+    private static void publish(long slot) {
+        U.putLong(Thread.currentThread(), SLOT, slot);
+    }
+
+    @ForceInline
+    public static long enter(int word) {
+        return Probe.enter(published(), word);
+    }
+
+    @ForceInline
+    public static long enterLoading(int word) {
+        Cursor cursor = Probe.cursor();
+        return Probe.enter(cursor.loads++ == 0 ? cursor.loading : published(), word);
+    }
+
+    @ForceInline
+    public static long open(long slot) {
+        long node = Probe.node(slot);
+        publish(node + Layout.NODE_SLOTS);
+        return node;
+    }
+
+    /** The published slot, for methods that are not counted. */
+    @ForceInline
+    public static long slot() {
+        return published();
+    }
+
+    @ForceInline
+    public static void load() {
+        Cursor cursor = Probe.cursor();
+        if (cursor.loads++ == 0) {
+            publish(cursor.loading);
+        }
+    }
+
+    @ForceInline
+    public static void loaded() {
+        Probe.cursor().loads--;
+    }
+
+    @ForceInline
+    public static void hide() {
+        publish(Probe.cursor().hidden);
+    }
+
+    @ForceInline
+    public static void at(long node, int slot) {
+        publish(node + (Layout.NODE_SLOTS + slot * Layout.SLOT_SIZE));
+    }
+
+    @ForceInline
+    public static void restore(long slot) {
+        publish(slot);
+    }
+}

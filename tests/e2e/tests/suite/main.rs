@@ -1,0 +1,120 @@
+//! `quipu test` with Maven, surefire and JUnit: a project with thirty tests, changed in ways that matter and in ways
+//! that do not.
+#![allow(missing_docs, reason = "tests say what they test by their names")]
+
+mod jmh;
+mod project;
+
+use project::Project;
+use quipu_e2e::on_every_jdk;
+
+const INSERT: &str = "int number = sorted[end];";
+/// Some thirty bytecodes more for each call; a call takes 2,400 when 500 numbers are sorted.
+const LONGER: &str = "int number = sorted[end]; for (int i = 0; i < 3; i++) number = -(-number);";
+
+#[test]
+fn numbers_are_the_same_each_time_and_a_changed_line_is_named() {
+    on_every_jdk(|jdk| {
+        let project = Project::new(jdk);
+        let made = project.test(&["--update"]);
+        assert_eq!(made.status, Some(0), "{}", made.said);
+        let baseline = project.read("quipu-tests.txt");
+        assert_eq!(baseline.lines().filter(|line| line.starts_with("com.acme.")).count(), 30, "{baseline}");
+        assert!(!baseline.contains("unstable"), "{baseline}");
+        assert!(baseline.contains("com.acme.SortingTest.sorts(int) runs=3 "), "{baseline}");
+        assert!(baseline.contains("com.acme.BasketTest$Empty.hasTotal() "), "{baseline}");
+        // An array and its clone, which native code makes.
+        assert!(
+            baseline.contains("com.acme.SortingTest.sortsOne() bytecodes=87 calls=9 allocations=2\n"),
+            "{baseline}"
+        );
+
+        let runs = if std::env::var_os("QUIPU_FULL").is_some() { 19 } else { 1 };
+        for _ in 0..runs {
+            let again = project.test(&["--update", "--once", "--baseline", "again.txt"]);
+            assert_eq!(again.status, Some(0), "{}", again.said);
+            assert_eq!(project.read("again.txt"), baseline, "the same bytes");
+        }
+
+        let line = project.edit("src/main/java/com/acme/Sorting.java", &[(INSERT, LONGER)]);
+        let failed = project.test(&[]);
+        assert_eq!(failed.status, Some(1), "{}", failed.said);
+        let culprits: Vec<&str> = failed.out.lines().filter(|line| line.ends_with("FAILED")).collect();
+        assert_eq!(culprits.len(), 2, "{}", failed.said);
+        assert!(culprits[0].trim_start().starts_with("com.acme.SortingTest.sorts(int) "), "{}", failed.said);
+        assert!(culprits[1].trim_start().starts_with("com.acme.SortingTest.sortsMany() "), "{}", failed.said);
+        let place = format!("com.acme.Sorting.insert (Sorting.java:{line})");
+        assert!(failed.out.contains(&place), "{}", failed.said);
+        assert!(!failed.out.contains("  2. "), "one line, one culprit: {}", failed.said);
+    });
+}
+
+#[test]
+fn renaming_and_reordering_passes_and_limits_are_kept() {
+    on_every_jdk(|jdk| {
+        let project = Project::new(jdk);
+        assert_eq!(project.test(&["--update", "--once"]).status, Some(0));
+        let source = project.read("src/main/java/com/acme/Sorting.java");
+        let from = source.find("    private static void insert").expect("insert");
+        let to = source.find("    private static boolean isLess").expect("isLess");
+        let end = source.rfind('}').expect("an end");
+        let reordered = [&source[..from], &source[to..end], "\n", &source[from..to], "}\n"].concat();
+        let renamed = reordered.replace("insert(", "settle(").replace("isLess(", "comesBefore(");
+        project.write("src/main/java/com/acme/Sorting.java", &renamed);
+        let passed = project.test(&["--max", "0%"]);
+        assert_eq!(passed.status, Some(0), "{}", passed.said);
+        assert!(passed.out.contains("PASSED: bytecodes of 30 tests as in the baseline"), "{}", passed.said);
+
+        project.edit("src/main/java/com/acme/Sorting.java", &[(INSERT, LONGER)]);
+        let baseline = project.read("quipu-tests.txt");
+        let tolerant = baseline.lines().map(|line| match line.contains("SortingTest.sorts") {
+            true => format!("{line} max=50%\n"),
+            false => format!("{line}\n"),
+        });
+        project.write("quipu-tests.txt", &tolerant.collect::<String>());
+        let passed = project.test(&["--once"]);
+        assert_eq!(passed.status, Some(0), "a limit of its own: {}", passed.said);
+        assert_eq!(project.test(&["--update", "--once"]).status, Some(0));
+        assert_eq!(project.read("quipu-tests.txt").matches(" max=50%\n").count(), 4, "limits stay");
+    });
+}
+
+#[test]
+fn a_test_that_depends_on_the_clock_is_named_and_left_out() {
+    on_every_jdk(|jdk| {
+        let project = Project::new(jdk);
+        project.write("src/test/java/com/acme/ClockTest.java", include_str!("ClockTest.java"));
+        let made = project.test(&["--update"]);
+        assert_eq!(made.status, Some(0), "{}", made.said);
+        let name = "com.acme.ClockTest.dependsOnTheClock()";
+        let baseline = project.read("quipu-tests.txt");
+        assert!(baseline.contains(&format!("{name} unstable\n")), "{baseline}");
+        assert_eq!(baseline.matches("unstable").count(), 1, "{baseline}");
+        let said = made.said.lines().find(|line| line.contains(name)).unwrap_or_default();
+        assert!(said.contains("com.acme.ClockTest.dependsOnTheClock"), "{}", made.said);
+        assert!(said.contains(" in one run, ") && said.contains(" in the other"), "{}", made.said);
+        let passed = project.test(&[]);
+        assert_eq!(passed.status, Some(0), "{}", passed.said);
+    });
+}
+
+#[test]
+fn budgets_hold_with_junit_6() {
+    const JAR: &str = "<dependency><groupId>quipu</groupId><artifactId>quipu-junit</artifactId><version>1</version>\
+        <scope>system</scope><systemPath>${project.basedir}/quipu-junit.jar</systemPath></dependency>";
+    on_every_jdk(|jdk| {
+        let project = Project::new(jdk);
+        assert_eq!(project.quipu(&["test-api"]).status, Some(0));
+        project.edit("pom.xml", &[("  </dependencies>", &format!("{JAR}</dependencies>"))]);
+        project.write("src/test/java/com/acme/BudgetTest.java", include_str!("BudgetTest.java"));
+        let failed = project.test_with(&["--update"], &["-Djunit.version=6.0.0"]);
+        assert_eq!(failed.status, Some(1), "Maven's own: {}", failed.said);
+        assert!(failed.said.contains("nothing is compared"), "{}", failed.said);
+        assert!(failed.said.contains("Tests run: 47, Failures: 2, Errors: 0"), "{}", failed.said);
+        let beyond = "com.acme.BudgetTest.isBeyondWithOneOfTwo did 2,032 bytecodes; its budget is 2,000";
+        assert!(failed.said.contains(beyond), "{}", failed.said);
+        assert!(failed.said.contains("2224 com.acme.Sorting.numbers"), "{}", failed.said);
+        let beyond = "com.acme.BudgetTest.allocatesTooMuch did 2 allocations; its budget is 1";
+        assert!(failed.said.contains(beyond), "{}", failed.said);
+    });
+}
