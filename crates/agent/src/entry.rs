@@ -5,10 +5,12 @@ use std::ffi::{CStr, c_char, c_uchar, c_void};
 use quipu_jvm::sys::{self, JNIEnv, JavaVM, jclass, jint, jobject, jthread, jvmtiEnv, jvmtiEventCallbacks};
 use quipu_jvm::{Capabilities, Capability, Env, Jvm, Jvmti, Ref};
 
+use crate::control;
 use crate::guard::guarded;
 use crate::hook;
 use crate::listeners;
 use crate::options::Options;
+use crate::sampling;
 use crate::session::Session;
 use crate::start;
 
@@ -71,10 +73,10 @@ unsafe fn attached(vm: *mut JavaVM, options: *const c_char) -> Result<(), String
             return vm.with_env(|env| start::stop(session, env)).and_then(|r| r).map_err(|e| e.to_string());
         }
         (None, true) => return Err("nothing is being measured".to_owned()),
-        (Some(session), false) if session.plan().is_some() => {
+        (Some(session), false) if session.plan().is_some() || sampling::current().any() => {
             return Err("a profile is being taken already: end that one first".to_owned());
         }
-        (Some(session), false) if session.options.threads != options.threads => {
+        (Some(session), false) if options.exact && session.options.threads != options.threads => {
             return Err(
                 "the threads to count cannot be changed in a process that was profiled before".to_owned()
             );
@@ -82,10 +84,10 @@ unsafe fn attached(vm: *mut JavaVM, options: *const c_char) -> Result<(), String
         (Some(session), false) => session,
         (None, false) => {
             let jvmti = vm.jvmti().map_err(|e| e.to_string())?;
-            prepare(jvmti, Options::clone(&options))?
+            prepare(vm, jvmti, Options::clone(&options))?
         }
     };
-    vm.with_env(|env| start::start(session, env, &options)).and_then(|r| r).map_err(|e| e.to_string())
+    vm.with_env(|env| start::start(session, env, &options)).map_err(|e| e.to_string())?
 }
 
 /// # Safety
@@ -104,10 +106,14 @@ unsafe fn parse(options: *const c_char) -> Result<Options, String> {
 fn prepare_early(vm: Jvm, options: Options) -> Result<(), String> {
     let text = |e: quipu_jvm::Error| e.to_string();
     let jvmti = vm.jvmti().map_err(text)?;
+    // Nothing that instrumentation needs is asked for unless there is going to be some.
+    let instruments = options.exact && options.bytecodes.is_none();
     let early = Capabilities::of(&[Capability::CAN_GENERATE_EARLY_CLASS_HOOK_EVENTS]);
-    let missing = jvmti.add_available_capabilities(&early).map_err(text)?;
-    let direct = !missing.contains(Capability::CAN_GENERATE_EARLY_CLASS_HOOK_EVENTS);
-    let session = prepare(jvmti, Options { direct, ..options })?;
+    let direct = instruments && {
+        let missing = jvmti.add_available_capabilities(&early).map_err(text)?;
+        !missing.contains(Capability::CAN_GENERATE_EARLY_CLASS_HOOK_EVENTS)
+    };
+    let session = prepare(vm, jvmti, Options { direct, ..options })?;
     if direct {
         session.jvmti.set_event_mode(sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true, None).map_err(text)?;
     }
@@ -115,33 +121,27 @@ fn prepare_early(vm: Jvm, options: Options) -> Result<(), String> {
 }
 
 /// Makes the session and asks for events.
-fn prepare(jvmti: Jvmti, options: Options) -> Result<&'static Session, String> {
+fn prepare(vm: Jvm, jvmti: Jvmti, options: Options) -> Result<&'static Session, String> {
     let text = |e: quipu_jvm::Error| e.to_string();
-    let needed = [
-        Capability::CAN_RETRANSFORM_CLASSES,
-        Capability::CAN_GENERATE_ALL_CLASS_HOOK_EVENTS,
-        Capability::CAN_TAG_OBJECTS,
-    ];
-    jvmti.add_capabilities(&Capabilities::of(&needed)).map_err(text)?;
-    // Nice to have: without it, trees of virtual threads are not reused.
-    let wanted = [Capability::CAN_RETRANSFORM_ANY_CLASS, Capability::CAN_SUPPORT_VIRTUAL_THREADS];
-    let missing = jvmti.add_available_capabilities(&Capabilities::of(&wanted)).map_err(text)?;
-    let session = Session::begin(jvmti, options)?;
+    if options.exact {
+        // Some VMs give more in this phase than later.
+        start::add_capabilities(jvmti).map_err(text)?;
+    }
+    let session = Session::begin(vm, jvmti, options)?;
     let callbacks = jvmtiEventCallbacks {
         VMInit: Some(vm_init),
         VMDeath: Some(vm_death),
         ClassFileLoadHook: Some(class_file_load_hook),
+        ClassLoad: Some(class_load),
+        ClassPrepare: Some(class_prepare),
+        ThreadStart: Some(thread_start),
         ThreadEnd: Some(thread_end),
         VirtualThreadEnd: Some(thread_end),
         ..Default::default()
     };
     // SAFETY: the callbacks below do what JVMTI allows them, and are guarded.
     unsafe { jvmti.set_event_callbacks(&callbacks) }.map_err(text)?;
-    let mut events = vec![sys::JVMTI_EVENT_VM_INIT, sys::JVMTI_EVENT_VM_DEATH, sys::JVMTI_EVENT_THREAD_END];
-    if !missing.contains(Capability::CAN_SUPPORT_VIRTUAL_THREADS) {
-        events.push(sys::JVMTI_EVENT_VIRTUAL_THREAD_END);
-    }
-    for event in events {
+    for event in [sys::JVMTI_EVENT_VM_INIT, sys::JVMTI_EVENT_VM_DEATH] {
         jvmti.set_event_mode(event, true, None).map_err(text)?;
     }
     Ok(session)
@@ -152,19 +152,45 @@ unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread
         // SAFETY: the VM passes this thread's environment.
         let (Some(session), Some(mut env)) = (Session::get(), unsafe { Env::from_raw(env) }) else { return };
         let started = match &session.options.tests {
-            Some(jar) => listeners::wait(session, &env, jar),
+            Some(jar) => listeners::wait(session, &env, jar).map_err(|e| e.to_string()),
             None => start::start(session, &mut env, &session.options),
         };
-        if let Err(error) = started {
-            complain(&error.to_string());
+        if let Err(why) = started {
+            complain(&why);
         }
     });
 }
 
-unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, _: *mut JNIEnv) {
+unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, env: *mut JNIEnv) {
     guarded((), || {
-        if let Some(session) = Session::get() {
-            session.end();
+        let Some(session) = Session::get() else { return };
+        // SAFETY: the VM passes this thread's environment.
+        if let Some(mut env) = unsafe { Env::from_raw(env) } {
+            // What was seen last is told; there is nobody left to complain to.
+            let _ = sampling::set(session, &mut env, &sampling::Wanted::default());
+        }
+        control::close();
+        session.end();
+    });
+}
+
+/// Nothing to do: HotSpot's stack walk only wants somebody to listen.
+unsafe extern "system" fn class_load(_: *mut jvmtiEnv, _: *mut JNIEnv, _: jthread, _: jclass) {}
+
+unsafe extern "system" fn class_prepare(_: *mut jvmtiEnv, _: *mut JNIEnv, _: jthread, class: jclass) {
+    guarded((), || {
+        // SAFETY: the VM passes a valid class.
+        if let Some(class) = unsafe { Ref::from_raw(class) } {
+            sampling::class_prepared(class);
+        }
+    });
+}
+
+unsafe extern "system" fn thread_start(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
+    guarded((), || {
+        // SAFETY: the VM passes this thread's environment and a valid thread.
+        if let (Some(env), Some(thread)) = unsafe { (Env::from_raw(env), Ref::from_raw(thread)) } {
+            sampling::thread_began(&env, thread);
         }
     });
 }
@@ -176,6 +202,9 @@ unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, thread:
         else {
             return;
         };
+        if !env.is_virtual(thread) {
+            sampling::thread_ended();
+        }
         start::end_thread(&env, thread);
     });
 }

@@ -17,6 +17,8 @@
 )]
 
 mod agents;
+mod bytecodes;
+mod control;
 mod entry;
 mod groups;
 mod guard;
@@ -26,6 +28,7 @@ mod listeners;
 mod locks;
 mod natives;
 mod options;
+mod own_thread;
 mod pins;
 mod registry;
 mod sampling;

@@ -56,8 +56,8 @@ extern "system" fn begin(env: *mut JNIEnv, _: jclass) {
         if session.plan().is_some() {
             return;
         }
-        if let Err(error) = start::start(session, &mut env, &session.options) {
-            complain(&error.to_string());
+        if let Err(why) = start::start(session, &mut env, &session.options) {
+            complain(&why);
         }
     });
 }

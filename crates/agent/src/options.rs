@@ -7,9 +7,17 @@ use std::sync::Arc;
 use quipu_classfile::BlockAnalysis;
 use quipu_rewrite::{Plan, Selection, Weights, parse_classes};
 
+use crate::sampling::Wanted;
+
 /// The agent's options.
 #[derive(Debug, Clone)]
 pub struct Options {
+    /// Whether classes are instrumented to count everything.
+    pub exact: bool,
+    /// Measure nothing until told to.
+    pub idle: bool,
+    /// What is sampled.
+    pub sampling: Wanted,
     /// Directory for the arena.
     pub directory: Option<PathBuf>,
     /// The size the arena may grow to.
@@ -35,7 +43,7 @@ pub struct Options {
     /// The user's own agent.
     pub agent: Option<JavaAgent>,
     /// Sample contexts every so many bytecodes, instead of counting.
-    pub sampling: Option<Sampling>,
+    pub bytecodes: Option<BytecodeSampling>,
     /// What instructions count, and the file that says so.
     pub weights: Option<(String, Arc<Weights>)>,
     /// The jar with what test frameworks find; counting begins when something in it asks for it.
@@ -57,7 +65,7 @@ pub struct JavaAgent {
 
 /// When contexts are sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sampling {
+pub struct BytecodeSampling {
     /// Bytecodes from one sample to the next, at least.
     pub every: u64,
     /// How many more there are is random, and below this.
@@ -66,14 +74,14 @@ pub struct Sampling {
     pub seed: u64,
 }
 
-impl Sampling {
+impl BytecodeSampling {
     /// Most bytecodes from one sample to the next.
     pub const MOST: u64 = 1 << 40;
 }
 
-impl Default for Sampling {
-    fn default() -> Sampling {
-        Sampling { every: 10_000, jitter: 100, seed: 1 }
+impl Default for BytecodeSampling {
+    fn default() -> BytecodeSampling {
+        BytecodeSampling { every: 10_000, jitter: 100, seed: 1 }
     }
 }
 
@@ -102,6 +110,9 @@ impl Options {
     /// Parses the text behind `-agentpath:libquipu_agent.so=`.
     pub fn parse(text: &str) -> Result<Options, BadOption> {
         let mut options = Options {
+            exact: false,
+            idle: false,
+            sampling: Wanted::default(),
             directory: None,
             limit: default_limit(),
             analysis: BlockAnalysis::Default,
@@ -114,7 +125,7 @@ impl Options {
             merge: MergeThreads::Name,
             deterministic: false,
             agent: None,
-            sampling: None,
+            bytecodes: None,
             weights: None,
             tests: None,
             stop: false,
@@ -125,6 +136,9 @@ impl Options {
             let value = unescape(value);
             options.set(key, &value)?;
         }
+        options.sampling.threads.clone_from(&options.threads);
+        // What is done unless something else was asked for.
+        options.exact |= !options.sampling.any() && !options.idle;
         Ok(options)
     }
 
@@ -141,18 +155,22 @@ impl Options {
             allocations: self.allocations,
             selection: self.selection.clone(),
             activation: false,
-            sampling: self.sampling.is_some(),
+            sampling: self.bytecodes.is_some(),
             weights: self.weights.as_ref().map(|(_, weights)| Arc::clone(weights)),
         }
     }
 
-    fn sampling(&mut self) -> &mut Sampling {
-        self.sampling.get_or_insert_default()
+    fn bytecodes(&mut self) -> &mut BytecodeSampling {
+        self.exact = true;
+        self.bytecodes.get_or_insert_default()
     }
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), BadOption> {
         match key {
-            "exact" => {}
+            "exact" => self.exact = true,
+            "idle" => self.idle = true,
+            "cpu" => self.sampling.cpu = Some(rate(key, value)?),
+            "wall" => self.sampling.wall = Some(rate(key, value)?),
             "stop" => self.stop = true,
             "dir" => self.directory = Some(PathBuf::from(value)),
             "limit" => self.limit = number(key, value)?,
@@ -170,9 +188,9 @@ impl Options {
                 let (jar, class) = value.rsplit_once('=').ok_or_else(|| bad(key, value, "JAR=CLASS"))?;
                 self.agent = Some(JavaAgent { jar: jar.to_owned(), class: class.to_owned() });
             }
-            "bytecodes" => self.sampling().every = positive(key, value)?,
-            "jitter" => self.sampling().jitter = number(key, value)?.min(Sampling::MOST),
-            "seed" => self.sampling().seed = number(key, value)?,
+            "bytecodes" => self.bytecodes().every = positive(key, value)?,
+            "jitter" => self.bytecodes().jitter = number(key, value)?.min(BytecodeSampling::MOST),
+            "seed" => self.bytecodes().seed = number(key, value)?,
             "weights" => {
                 let text = std::fs::read_to_string(value)
                     .map_err(|e| BadOption(format!("cannot read the weights in {value}: {e}")))?;
@@ -212,8 +230,17 @@ fn number(key: &str, value: &str) -> Result<u64, BadOption> {
 fn positive(key: &str, value: &str) -> Result<u64, BadOption> {
     match number(key, value)? {
         0 => Err(bad(key, value, "a number above 0")),
-        some => Ok(some.min(Sampling::MOST)),
+        some => Ok(some.min(BytecodeSampling::MOST)),
     }
+}
+
+/// The fastest that anybody can sample.
+const FASTEST: u32 = 10_000;
+
+/// So many a second.
+pub fn rate(key: &str, value: &str) -> Result<u32, BadOption> {
+    let rate = value.parse().ok().filter(|rate| (1..=FASTEST).contains(rate));
+    rate.ok_or_else(|| bad(key, value, "a rate from 1 to 10000"))
 }
 
 fn bad(key: &str, value: &str, wanted: &str) -> BadOption {
@@ -257,11 +284,23 @@ mod tests {
 
     #[test]
     fn sampling_has_defaults() {
-        assert_eq!(Options::parse("exact").unwrap().sampling, None);
+        assert_eq!(Options::parse("exact").unwrap().bytecodes, None);
         let o = Options::parse("bytecodes=500,seed=7").unwrap();
-        assert_eq!(o.sampling, Some(Sampling { every: 500, seed: 7, ..Sampling::default() }));
+        assert_eq!(
+            o.bytecodes,
+            Some(BytecodeSampling { every: 500, seed: 7, ..BytecodeSampling::default() })
+        );
         assert!(o.plan().sampling);
         assert!(Options::parse("bytecodes=0").is_err());
+    }
+
+    #[test]
+    fn everything_is_counted_unless_something_else_is_asked_for() {
+        let kinds = |text| Options::parse(text).map(|o| (o.exact, o.sampling.cpu)).unwrap();
+        assert_eq!(kinds(""), (true, None));
+        assert_eq!(kinds("idle"), (false, None));
+        assert_eq!(kinds("cpu=100"), (false, Some(100)));
+        assert_eq!(kinds("cpu=100,exact"), (true, Some(100)));
     }
 
     #[test]
@@ -269,5 +308,6 @@ mod tests {
         let error = |text| Options::parse(text).unwrap_err().to_string();
         assert_eq!(error("limt=3"), "unknown agent option 'limt'");
         assert_eq!(error("limit=x"), "agent option limit=x: must be a number");
+        assert_eq!(error("cpu=0"), "agent option cpu=0: must be a rate from 1 to 10000");
     }
 }

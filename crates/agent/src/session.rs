@@ -8,7 +8,7 @@ use quipu_arena::layout::{self, header};
 use quipu_arena::place;
 use quipu_arena::record::Record;
 use quipu_arena::writer::ArenaWriter;
-use quipu_jvm::{Jvmti, Object};
+use quipu_jvm::{Jvm, Jvmti, Object};
 use quipu_rewrite::{Call, Known, OpaqueCallee, Plan};
 
 use crate::groups::Groups;
@@ -18,6 +18,8 @@ use crate::world::{self, World};
 
 /// Everything the callbacks need. Made once, never dropped: callbacks may come until the process ends.
 pub struct Session {
+    /// The VM of this process.
+    pub vm: Jvm,
     /// The environment the events belong to.
     pub jvmti: Jvmti,
     /// What was asked for first; what can change later is in the plan.
@@ -32,6 +34,8 @@ pub struct Session {
     pub world: World,
     /// How classes are rewritten; none while nothing is measured.
     plan: RwLock<Option<Arc<Plan>>>,
+    /// Whether the reader was told what VM this is.
+    pub described: AtomicBool,
     next_loader: AtomicI64,
     /// Offsets of the nodes that take calls whose context cannot be kept; the runtime asks for one after the other.
     sinks: [u64; SINKS],
@@ -55,7 +59,7 @@ impl Session {
     }
 
     /// Begins the session of this process.
-    pub fn begin(jvmti: Jvmti, options: Options) -> Result<&'static Session, String> {
+    pub fn begin(vm: Jvm, jvmti: Jvmti, options: Options) -> Result<&'static Session, String> {
         let directory = match &options.directory {
             Some(directory) => directory.clone(),
             None => place::directory().map_err(|e| format!("no private directory for the profile: {e}"))?,
@@ -74,6 +78,7 @@ impl Session {
         let groups = Groups::new(options.merge, options.threads.clone());
         let world = world::of_jdk(Path::new(&java_home));
         let session = Session {
+            vm,
             jvmti,
             options,
             arena,
@@ -81,6 +86,7 @@ impl Session {
             groups,
             world,
             plan: RwLock::default(),
+            described: AtomicBool::new(false),
             next_loader: AtomicI64::new(1),
             sinks,
             sinks_taken: AtomicUsize::new(0),

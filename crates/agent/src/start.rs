@@ -2,18 +2,23 @@
 
 use std::ffi::CStr;
 use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use quipu_jvm::jni::kind;
-use quipu_jvm::{Class, Env, Error, Global, Jvmti, MethodId, Module, Thread, jdk_version, sys};
+use quipu_jvm::{
+    Capabilities, Capability, Class, Env, Error, Global, Jvmti, MethodId, Module, Thread, jdk_version, sys,
+};
 
 use quipu_rewrite::Plan;
 
 use crate::agents;
+use crate::bytecodes;
+use crate::control;
 use crate::natives;
 use crate::options::Options;
 use crate::pins;
-use crate::sampling;
+use crate::sampling::{self, Wanted};
 use crate::session::Session;
 
 /// The runtime's classes, in the order in which they can be defined.
@@ -36,7 +41,7 @@ static RUNTIME: OnceLock<Runtime> = OnceLock::new();
 /// The thread has ended: its tree can go to the next one.
 pub fn end_thread(env: &Env<'_>, thread: Thread<'_>) {
     let Some(runtime) = RUNTIME.get() else { return };
-    sampling::end_thread(env, thread);
+    bytecodes::end_thread(env, thread);
     // SAFETY: the method takes one thread and returns nothing.
     let ended =
         unsafe { env.call_static_void(runtime.probe.get(), runtime.end, &[sys::jvalue { l: thread.raw() }]) };
@@ -47,9 +52,46 @@ pub fn end_thread(env: &Env<'_>, thread: Thread<'_>) {
 /// The VM runs Java code on this thread while it rewrites classes, some of it rewritten already. That is not counted.
 fn aside(env: &Env<'_>, begin: bool) -> Result<(), Error> {
     let Some(runtime) = RUNTIME.get() else { return Ok(()) };
-    sampling::aside(env, begin)?;
+    bytecodes::aside(env, begin)?;
     // SAFETY: the method takes one boolean and returns nothing.
     unsafe { env.call_static_void(runtime.probe.get(), runtime.aside, &[sys::jvalue { z: begin }]) }
+}
+
+/// Begins to measure as the options say.
+pub fn start(session: &'static Session, env: &mut Env<'_>, options: &Options) -> Result<(), String> {
+    describe(session);
+    // The program can be profiled without being steered.
+    if let Err(error) = control::open(session) {
+        session.leave(b"the control socket", &error.to_string());
+    }
+    if options.exact {
+        instrument(session, env, options).map_err(|e| e.to_string())?;
+    }
+    if options.sampling.any() {
+        sample(session, env, &options.sampling)?;
+    }
+    Ok(())
+}
+
+/// Samples what is wanted. That runs a little Java code, which may be instrumented.
+pub fn sample(session: &'static Session, env: &mut Env<'_>, wanted: &Wanted) -> Result<(), String> {
+    aside(env, true).map_err(|e| e.to_string())?;
+    let set = sampling::set(session, env, wanted);
+    aside(env, false).map_err(|e| e.to_string())?;
+    set
+}
+
+/// What instrumentation needs of the VM; sampling must not pay for it.
+pub fn add_capabilities(jvmti: Jvmti) -> Result<(), Error> {
+    let needed = [
+        Capability::CAN_RETRANSFORM_CLASSES,
+        Capability::CAN_GENERATE_ALL_CLASS_HOOK_EVENTS,
+        Capability::CAN_TAG_OBJECTS,
+    ];
+    jvmti.add_capabilities(&Capabilities::of(&needed))?;
+    // Nice to have: without it, trees of virtual threads are not reused.
+    let wanted = [Capability::CAN_RETRANSFORM_ANY_CLASS, Capability::CAN_SUPPORT_VIRTUAL_THREADS];
+    jvmti.add_available_capabilities(&Capabilities::of(&wanted)).map(drop)
 }
 
 /// Defines the runtime and pins what is to be pinned, once; nothing is counted yet.
@@ -58,6 +100,11 @@ pub fn prepare(session: &'static Session, env: &Env<'_>) -> Result<(), Error> {
         return Ok(());
     }
     describe(session);
+    add_capabilities(session.jvmti)?;
+    session.jvmti.set_event_mode(sys::JVMTI_EVENT_THREAD_END, true, None)?;
+    if session.jvmti.capabilities()?.contains(Capability::CAN_SUPPORT_VIRTUAL_THREADS) {
+        session.jvmti.set_event_mode(sys::JVMTI_EVENT_VIRTUAL_THREAD_END, true, None)?;
+    }
     if session.options.deterministic {
         pins::pin(session, env);
     }
@@ -65,7 +112,7 @@ pub fn prepare(session: &'static Session, env: &Env<'_>) -> Result<(), Error> {
 }
 
 /// Instruments the VM as the options say.
-pub fn start(session: &'static Session, env: &mut Env<'_>, options: &Options) -> Result<(), Error> {
+pub fn instrument(session: &'static Session, env: &mut Env<'_>, options: &Options) -> Result<(), Error> {
     let began = Instant::now();
     prepare(session, env)?;
     let mut plan = options.plan();
@@ -76,8 +123,8 @@ pub fn start(session: &'static Session, env: &mut Env<'_>, options: &Options) ->
             Err(error) => eprintln!("quipu: profiling without the agent {}: {error}", agent.class),
         }
     }
-    if let Some(wanted) = &options.sampling {
-        sampling::install(session, env, wanted)?;
+    if let Some(wanted) = &options.bytecodes {
+        bytecodes::install(session, env, wanted)?;
     }
     if let Some((file, _)) = &options.weights {
         session.note("option.weights", file);
@@ -93,20 +140,35 @@ pub fn start(session: &'static Session, env: &mut Env<'_>, options: &Options) ->
     Ok(())
 }
 
-/// Takes the instrumentation out again: every class is retransformed to the bytes it was loaded with.
+/// Stops measuring. Instrumentation is taken out again: every class is retransformed to the bytes it was loaded with.
 pub fn stop(session: &'static Session, env: &mut Env<'_>) -> Result<(), Error> {
+    control::close();
+    let stopped = sampling::set(session, env, &Wanted::default());
+    let removed = remove_instrumentation(session, env);
+    // The collector holds the file open; nobody needs its name any more.
+    let _ = std::fs::remove_file(session.arena.path());
+    if let Err(why) = stopped {
+        eprintln!("quipu: {why}");
+    }
+    removed
+}
+
+/// Takes instrumentation out again; nothing if there is none.
+pub fn remove_instrumentation(session: &'static Session, env: &mut Env<'_>) -> Result<(), Error> {
     // Loaded classes first: while the plan is there, it tells which of them were touched.
     let Some(plan) = session.plan() else { return Ok(()) };
     session.set_plan(None);
     let restored = retransform(session, env, &plan);
     agents::remove(env)?;
     session.jvmti.set_event_mode(sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, false, None)?;
-    // The collector holds the file open; nobody needs its name any more.
-    let _ = std::fs::remove_file(session.arena.path());
     restored
 }
 
+/// Tells the reader what VM this is, once.
 fn describe(session: &Session) {
+    if session.described.swap(true, Ordering::Relaxed) {
+        return;
+    }
     const FACTS: [(&str, &CStr); 7] = [
         ("java.version", c"java.version"),
         ("java.vendor", c"java.vendor"),

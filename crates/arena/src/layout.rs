@@ -5,8 +5,8 @@
 //! 4096       chunk, chunk, chunk …                     each begins with a chunk header
 //! ```
 //!
-//! A chunk is a run of tree nodes ([`CHUNK_NODES`]) or of log records ([`CHUNK_LOG`]). A node is
-//! named by its *id*, its file offset divided by [`ID_UNIT`].
+//! A chunk is a run of tree nodes ([`CHUNK_NODES`]), of log records ([`CHUNK_LOG`]), or of what samplers write
+//! ([`CHUNK_CONTEXTS`], [`CHUNK_SAMPLES`]). A node is named by its *id*, its file offset divided by [`ID_UNIT`].
 //!
 //! A node has a *slot* for each place its method calls others from ([`slot`]). A slot caches the child that was
 //! called there last, with the method word that the callee compares with its own, and counts the child's calls and
@@ -61,12 +61,40 @@ pub mod header {
     /// A slot: where a thread is that has not called anything yet. Never filled.
     pub const NEW_THREAD: u64 = 256;
     /// `u64`: bytecodes from one sample to the next; may change at any time.
-    pub const EVERY: u64 = 112;
+    pub const EVERY: u64 = 144;
     /// `u64`: what is added to that is random, and below this.
-    pub const JITTER: u64 = 120;
+    pub const JITTER: u64 = 152;
     /// `u64`: where each thread's random numbers begin.
-    pub const SEED: u64 = 128;
+    pub const SEED: u64 = 160;
+    /// `u64`: walks of a stack that were tried.
+    pub const WALKS: u64 = 120;
+    /// `u64`: samples that threads took of themselves.
+    pub const SAMPLES: u64 = 128;
+    /// `u64`: nanoseconds that took them.
+    pub const SAMPLING_NANOS: u64 = 136;
+    /// `u64` each: what samplers lost, in the order of [`super::CAUSES`].
+    pub const LOST: u64 = 512;
 }
+
+/// Why a sample has no stack, not all of it, or is not there at all. The order is part of the format: new ones go to
+/// the end.
+pub const CAUSES: [&str; 15] = [
+    "walks.no-class-load",
+    "walks.gc",
+    "walks.unknown-not-java",
+    "walks.not-walkable-not-java",
+    "walks.unknown-java",
+    "walks.not-walkable-java",
+    "walks.unknown-state",
+    "walks.thread-exit",
+    "walks.deopt",
+    "walks.safepoint",
+    "walks.fault",
+    "walks.truncated",
+    "samples.no-room",
+    "samples.too-many-at-once",
+    "threads.unwatched",
+];
 
 /// Values of [`header::STATE`].
 pub mod state {
@@ -82,6 +110,10 @@ pub const CHUNK_ALIGN: u64 = 64;
 pub const CHUNK_LOG: u32 = 1;
 /// A chunk of tree nodes.
 pub const CHUNK_NODES: u32 = 2;
+/// A chunk of sampled contexts, see [`context`].
+pub const CHUNK_CONTEXTS: u32 = 4;
+/// A chunk of samples, see [`sample`].
+pub const CHUNK_SAMPLES: u32 = 5;
 
 /// A chunk that is nobody's business but the writer's.
 pub const CHUNK_PRIVATE: u32 = 3;
@@ -144,6 +176,105 @@ pub mod slot {
     pub const SIZE: u64 = 24;
 }
 
+/// Fields of a sampled context: one frame of a stack, below the frame that called it. Its id is its offset in the file
+/// divided by its size, and larger than that of its caller; 0 stands for the outermost.
+pub mod context {
+    /// `u64`: what the VM, or the machine, calls the code; see [`super::frame`]. Written last: 0 until then.
+    pub const CODE: u64 = 0;
+    /// `u32`: id of the caller's context, or 0.
+    pub const PARENT: u64 = 8;
+    /// `u32`: kind of frame (8 bits) and bytecode index (24 bits); see [`super::place_word`].
+    pub const PLACE: u64 = 12;
+    /// Size of a context.
+    pub const SIZE: u64 = 16;
+}
+
+/// Kinds of frame.
+pub mod frame {
+    /// A Java method, nobody knows in which tier; the code is its `jmethodID`.
+    pub const JAVA: u32 = 1;
+    /// A Java method in the interpreter.
+    pub const INTERPRETED: u32 = 2;
+    /// A Java method compiled by C1.
+    pub const C1: u32 = 3;
+    /// A Java method compiled by C2.
+    pub const C2: u32 = 4;
+    /// A native Java method.
+    pub const NATIVE: u32 = 5;
+    /// Machine code that is not Java's; the code is its address.
+    pub const FOREIGN: u32 = 6;
+    /// Something to be said in place of a frame; the code is one of [`super::mark`].
+    pub const MARK: u32 = 7;
+}
+
+/// What can be said in place of a frame.
+pub mod mark {
+    /// The walk failed: this plus the number of the cause in [`super::CAUSES`].
+    pub const FAILED: u64 = 0x100;
+    /// The thread is not one of Java's.
+    pub const NOT_JAVA: u64 = 1;
+    /// The thread is one of Java's, without a Java method on its stack.
+    pub const NO_FRAMES: u64 = 2;
+    /// A method the VM has no id for.
+    pub const UNKNOWN_METHOD: u64 = 3;
+}
+
+/// Kind of frame and bytecode index in one word.
+pub const fn place_word(kind: u32, bci: Option<u32>) -> u32 {
+    match bci {
+        Some(bci) if bci < NO_BCI => kind << 24 | bci,
+        _ => kind << 24 | NO_BCI,
+    }
+}
+
+/// Stands for a bytecode index nobody knows.
+pub const NO_BCI: u32 = 0xff_ffff;
+
+/// Fields of a sample.
+pub mod sample {
+    /// `u64`: when, in nanoseconds of the machine's monotonic clock.
+    pub const TIME: u64 = 0;
+    /// `u64`: nanoseconds it stands for.
+    pub const VALUE: u64 = 8;
+    /// `u32`: the context.
+    pub const CONTEXT: u64 = 16;
+    /// `u32`: the thread, see [`crate::record::Record::SampledThread`].
+    pub const THREAD: u64 = 20;
+    /// `u32`: one of [`super::event`] (8 bits), one of [`super::run_state`] (8 bits). Written last: 0 until then.
+    pub const EVENT: u64 = 24;
+    /// Size of a sample.
+    pub const SIZE: u64 = 32;
+}
+
+/// What made a sample be taken.
+pub mod event {
+    /// The thread used so much CPU time.
+    pub const CPU: u32 = 1;
+    /// So much time passed.
+    pub const WALL: u32 = 2;
+}
+
+/// What a thread was doing.
+pub mod run_state {
+    /// Names, by number.
+    pub const NAMES: [&str; 8] =
+        ["unknown", "running", "runnable", "blocked", "waiting", "parked", "sleeping", "native"];
+    /// On a processor.
+    pub const RUNNING: u32 = 1;
+    /// Waiting for a processor.
+    pub const RUNNABLE: u32 = 2;
+    /// Waiting for a monitor.
+    pub const BLOCKED: u32 = 3;
+    /// In `Object.wait`.
+    pub const WAITING: u32 = 4;
+    /// In `LockSupport.park`.
+    pub const PARKED: u32 = 5;
+    /// In `Thread.sleep`.
+    pub const SLEEPING: u32 = 6;
+    /// Waiting in native code: for a file, a socket, a lock of its own.
+    pub const NATIVE: u32 = 7;
+}
+
 /// Method id of the root of every tree.
 pub const ROOT_METHOD: u32 = 0;
 /// Method ids are below this: the table of node sizes is reserved for so many.
@@ -171,6 +302,11 @@ const _: () = {
             && HEADER_SIZE.is_multiple_of(CHUNK_ALIGN)
     );
     assert!(node_size(MAX_SLOTS, 0) / 8 <= u16::MAX as u64);
+    // Contexts and samples lie at multiples of their size from the start of the file.
+    assert!(chunk::HEADER.is_multiple_of(context::SIZE) && CHUNK_ALIGN.is_multiple_of(context::SIZE));
+    assert!(chunk::HEADER.is_multiple_of(sample::SIZE) && CHUNK_ALIGN.is_multiple_of(sample::SIZE));
+    assert!(header::LOST + 8 * CAUSES.len() as u64 <= HEADER_SIZE);
+    assert!(MAX_LIMIT / context::SIZE <= u32::MAX as u64);
     assert!(slot::BYTECODES == node::BYTECODES);
     assert!(MAX_LIMIT / LINK_UNIT <= i32::MAX as u64 + 1);
     assert!(header::NEW_THREAD.is_multiple_of(8) && header::NEW_THREAD + slot::SIZE <= HEADER_SIZE);

@@ -19,11 +19,13 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
 )]
 
+pub mod append;
 pub mod bytes;
 pub mod java;
 pub mod layout;
 pub mod place;
 pub mod reader;
 pub mod record;
+pub mod sampled;
 pub mod work;
 pub mod writer;

@@ -42,6 +42,11 @@ pub fn file_name(pid: u32, token: u64) -> String {
     format!("{pid}-{token:016x}.{EXTENSION}")
 }
 
+/// Where the target whose arena this is listens to those who steer it.
+pub fn socket_of(arena: &Path) -> PathBuf {
+    arena.with_extension("socket")
+}
+
 /// The process an arena's file name speaks of.
 pub fn pid_of(path: &Path) -> Option<u32> {
     if path.extension()? != EXTENSION {

@@ -8,6 +8,7 @@ use std::fmt;
 use crate::bytes::Bytes;
 use crate::layout::{self, chunk, header, node, slot};
 use crate::record::{RECORD_HEADER, Record};
+use crate::sampled::Sampled;
 
 /// Why bytes are not an arena.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +48,8 @@ pub struct Damage {
     pub nodes: u64,
     /// Slots that count calls of no node.
     pub slots: u64,
+    /// Sampled contexts without a caller, and samples without a context.
+    pub samples: u64,
 }
 
 /// The numbers of the header.
@@ -76,6 +79,14 @@ pub struct Header {
     pub methods_left: u64,
     /// Classes that had to be left as they were.
     pub classes_left: u64,
+    /// Stacks that were walked, or tried to be.
+    pub walks: u64,
+    /// Samples that threads took of themselves.
+    pub samples: u64,
+    /// Nanoseconds that took them.
+    pub sampling_nanos: u64,
+    /// What samplers lost, in the order of [`layout::CAUSES`].
+    pub lost: [u64; layout::CAUSES.len()],
 }
 
 /// A context.
@@ -109,6 +120,8 @@ pub struct Contents<'a> {
     pub records: Vec<Record<'a>>,
     /// The nodes of all trees, parents before children.
     pub nodes: Vec<Node>,
+    /// What samplers saw.
+    pub sampled: Sampled,
     /// What could not be used.
     pub damage: Damage,
     bytes: Bytes<'a>,
@@ -119,10 +132,17 @@ impl<'a> Contents<'a> {
     pub fn read(bytes: &'a [u8]) -> Result<Contents<'a>, NotAnArena> {
         let bytes = Bytes(bytes);
         let header = read_header(bytes)?;
-        let mut contents =
-            Contents { header, records: Vec::new(), nodes: Vec::new(), damage: Damage::default(), bytes };
+        let mut contents = Contents {
+            header,
+            records: Vec::new(),
+            nodes: Vec::new(),
+            sampled: Sampled::default(),
+            damage: Damage::default(),
+            bytes,
+        };
         let mut method_blocks = BlockCounts::default();
         let mut node_chunks = Vec::new();
+        let mut sample_chunks = Vec::new();
         let end = contents.header.used.min(bytes.len());
         let mut at = layout::HEADER_SIZE;
         while at < end {
@@ -133,6 +153,11 @@ impl<'a> Contents<'a> {
             match kind {
                 layout::CHUNK_LOG => contents.read_log(at + chunk::HEADER, at + used, &mut method_blocks),
                 layout::CHUNK_NODES => node_chunks.push((at, at + used, tree)),
+                layout::CHUNK_CONTEXTS => {
+                    contents.damage.samples +=
+                        contents.sampled.read_contexts(bytes, at + chunk::HEADER, at + used);
+                }
+                layout::CHUNK_SAMPLES => sample_chunks.push((at + chunk::HEADER, at + used)),
                 _ => {}
             }
             at += size;
@@ -143,6 +168,9 @@ impl<'a> Contents<'a> {
             contents.read_nodes(at + chunk::HEADER, end, tree, &mut index, &method_blocks);
         }
         contents.add_counts_in_slots(&index);
+        for (at, end) in sample_chunks {
+            contents.damage.samples += contents.sampled.read_samples(bytes, at, end);
+        }
         Ok(contents)
     }
 
@@ -286,6 +314,10 @@ fn read_header(bytes: Bytes<'_>) -> Result<Header, NotAnArena> {
         methods: u64_at(header::METHODS)?,
         methods_left: u64_at(header::METHODS_LEFT)?,
         classes_left: u64_at(header::CLASSES_LEFT)?,
+        walks: u64_at(header::WALKS)?,
+        samples: u64_at(header::SAMPLES)?,
+        sampling_nanos: u64_at(header::SAMPLING_NANOS)?,
+        lost: std::array::from_fn(|cause| bytes.u64(header::LOST + 8 * cause as u64).unwrap_or(0)),
     })
 }
 

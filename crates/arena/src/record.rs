@@ -19,6 +19,10 @@ pub mod tag {
     pub const INFO: u32 = 5;
     /// [`super::Record::Left`]
     pub const LEFT: u32 = 6;
+    /// [`super::Record::SampledMethod`]
+    pub const SAMPLED_METHOD: u32 = 7;
+    /// [`super::Record::SampledThread`]
+    pub const SAMPLED_THREAD: u32 = 8;
 }
 
 /// Bits of [`Record::Method`]'s flags.
@@ -106,6 +110,34 @@ pub enum Record<'a> {
         /// Why.
         why: &'a [u8],
     },
+    /// A method that was met on a sampled stack.
+    SampledMethod {
+        /// What the VM calls it, as in the contexts.
+        code: u64,
+        /// 1 for native ones.
+        native: u32,
+        /// Its class's internal name, with slashes.
+        class: &'a [u8],
+        /// Name.
+        name: &'a [u8],
+        /// Descriptor.
+        descriptor: &'a [u8],
+        /// Source file, empty if unknown.
+        source: &'a [u8],
+        /// `u16` pairs (bci, line).
+        lines: &'a [u8],
+    },
+    /// A thread that was sampled.
+    SampledThread {
+        /// Dense id, as in the samples.
+        id: u32,
+        /// 1 for Java's threads.
+        java: u32,
+        /// The machine's id of it.
+        tid: u32,
+        /// Its name.
+        name: &'a [u8],
+    },
 }
 
 /// Offset of the thread count in a group's payload: the one field that changes.
@@ -141,6 +173,18 @@ impl<'a> Record<'a> {
             tag::TREE => Record::Tree { id: r.u32()?, group: r.u32()? },
             tag::INFO => Record::Info { key: r.string()?, value: r.string()? },
             tag::LEFT => Record::Left { what: r.string()?, why: r.string()? },
+            tag::SAMPLED_METHOD => Record::SampledMethod {
+                code: r.u64()?,
+                native: r.u32()?,
+                class: r.string()?,
+                name: r.string()?,
+                descriptor: r.string()?,
+                source: r.string()?,
+                lines: r.string()?,
+            },
+            tag::SAMPLED_THREAD => {
+                Record::SampledThread { id: r.u32()?, java: r.u32()?, tid: r.u32()?, name: r.string()? }
+            }
             _ => return None,
         })
     }
@@ -155,6 +199,8 @@ impl<'a> Record<'a> {
             Record::Tree { .. } => tag::TREE,
             Record::Info { .. } => tag::INFO,
             Record::Left { .. } => tag::LEFT,
+            Record::SampledMethod { .. } => tag::SAMPLED_METHOD,
+            Record::SampledThread { .. } => tag::SAMPLED_THREAD,
         };
         word(out, tag);
         word(out, 0);
@@ -203,6 +249,19 @@ impl<'a> Record<'a> {
                 string(out, what);
                 string(out, why);
             }
+            Record::SampledMethod { code, native, class, name, descriptor, source, lines } => {
+                out.extend_from_slice(&code.to_ne_bytes());
+                word(out, native);
+                for s in [class, name, descriptor, source, lines] {
+                    string(out, s);
+                }
+            }
+            Record::SampledThread { id, java, tid, name } => {
+                for n in [id, java, tid] {
+                    word(out, n);
+                }
+                string(out, name);
+            }
         }
         let payload = (out.len() - start) as u64 - RECORD_HEADER;
         if let Some(length) = out.get_mut(start + 4..start + 8) {
@@ -245,6 +304,16 @@ mod tests {
             Record::Tree { id: 2, group: 1 },
             Record::Info { key: b"jvm", value: b"x" },
             Record::Left { what: b"a", why: b"b" },
+            Record::SampledMethod {
+                code: 1 << 40,
+                native: 1,
+                class: b"a/B",
+                name: b"m",
+                descriptor: b"()V",
+                source: b"B.java",
+                lines: &[1, 0, 2, 0],
+            },
+            Record::SampledThread { id: 1, java: 1, tid: 99, name: b"main" },
         ];
         for record in records {
             let mut out = vec![0; 8];

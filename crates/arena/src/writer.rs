@@ -149,7 +149,7 @@ impl ArenaWriter {
     }
 
     /// Adds a chunk and returns its offset.
-    fn add_chunk(&self, kind: u32, size: u64) -> Option<u64> {
+    pub(crate) fn add_chunk(&self, kind: u32, size: u64) -> Option<u64> {
         let size = size.checked_next_multiple_of(layout::CHUNK_ALIGN)?;
         let lock_word = self.word(header::LOCK);
         // Shared with the Java runtime, which adds node chunks; held for a few stores.
@@ -220,20 +220,26 @@ impl ArenaWriter {
         self.long(field).store(value, Ordering::Relaxed);
     }
 
+    /// One of the header's numbers.
+    pub fn read(&self, field: u64) -> u64 {
+        debug_assert!(field + 8 <= layout::HEADER_SIZE);
+        self.long(field).load(Ordering::Relaxed)
+    }
+
     /// Says that the target ended in an orderly way.
     pub fn end(&self) {
         self.long(header::ENDED).store(now(), Ordering::Relaxed);
         self.word(header::STATE).store(layout::state::ENDED, Ordering::Release);
     }
 
-    fn word(&self, at: u64) -> &AtomicU32 {
+    pub(crate) fn word(&self, at: u64) -> &AtomicU32 {
         debug_assert!(at + 4 <= self.limit && at.is_multiple_of(4));
         // SAFETY: every caller passes an aligned offset below the committed part of the mapping;
         // these words are accessed as atomics on the Rust side and with Unsafe on the Java side.
         unsafe { AtomicU32::from_ptr(self.base.add(at as usize).cast()) }
     }
 
-    fn long(&self, at: u64) -> &AtomicU64 {
+    pub(crate) fn long(&self, at: u64) -> &AtomicU64 {
         debug_assert!(at + 8 <= self.limit && at.is_multiple_of(8));
         // SAFETY: as for `word`.
         unsafe { AtomicU64::from_ptr(self.base.add(at as usize).cast()) }

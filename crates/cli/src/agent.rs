@@ -20,6 +20,9 @@ pub fn library() -> anyhow::Result<PathBuf> {
     })
 }
 
+/// The agent's option for measuring nothing until told to.
+pub const IDLE: &str = "idle";
+
 /// The agent's options for what was asked, with the arena in `directory`.
 pub fn run_options(kinds: &Kinds, directory: &std::path::Path) -> String {
     format!("dir={},{}", escape(&directory.display().to_string()), attach_options(kinds))
@@ -27,21 +30,33 @@ pub fn run_options(kinds: &Kinds, directory: &std::path::Path) -> String {
 
 /// The agent's options for what was asked; the arena goes to the target's user's own directory.
 pub fn attach_options(kinds: &Kinds) -> String {
-    let mut options = match kinds.sampling.bytecodes {
+    let mut options = Vec::new();
+    options.extend(kinds.idle.then(|| IDLE.to_owned()));
+    options.extend(kinds.cpu.map(|rate| format!("cpu={rate}")));
+    options.extend(kinds.wall.map(|rate| format!("wall={rate}")));
+    options.extend(kinds.exact_options.threads.iter().map(|name| format!("threads={}", escape(name))));
+    if let Some(limit) = kinds.arena_limit {
+        options.push(format!("limit={limit}"));
+    }
+    if kinds.exact() {
+        add_exact(kinds, &mut options);
+    }
+    options.join(",")
+}
+
+fn add_exact(kinds: &Kinds, options: &mut Vec<String>) {
+    options.push(match kinds.sampling.bytecodes {
         Some(every) => {
             let SamplingOptions { jitter, seed, .. } = kinds.sampling;
-            vec![format!("bytecodes={every},jitter={jitter},seed={seed}")]
+            format!("bytecodes={every},jitter={jitter},seed={seed}")
         }
-        None => vec!["exact".to_owned()],
-    };
+        None => "exact".to_owned(),
+    });
     let mut add = |key: &str, value: &str| options.push(format!("{key}={}", escape(value)));
     let exact = &kinds.exact_options;
     add("bba", &exact.bba.replace(',', "+"));
     if let Some(depth) = exact.max_depth {
         add("max-depth", &depth.to_string());
-    }
-    if let Some(limit) = kinds.arena_limit {
-        add("limit", &limit.to_string());
     }
     if let Some(agent) = &kinds.agent {
         add("agent", &format!("{}={}", agent.jar.display(), agent.class));
@@ -50,9 +65,6 @@ pub fn attach_options(kinds: &Kinds) -> String {
         add("weights", &weights.display().to_string());
     }
     add("merge-threads", exact.merge_threads.as_str());
-    for pattern in &exact.threads {
-        add("threads", pattern);
-    }
     for pattern in &exact.include {
         add("include", pattern);
     }
@@ -69,7 +81,6 @@ pub fn attach_options(kinds: &Kinds) -> String {
             options.push(key.to_owned());
         }
     }
-    options.join(",")
 }
 
 /// The same, for JVMs in which counting is to begin when listeners in `jar` say so.
@@ -78,6 +89,6 @@ pub fn with_tests(options: &str, jar: &std::path::Path) -> String {
 }
 
 /// A comma separates options, so one in a value is written `%2C`.
-fn escape(value: &str) -> String {
+pub fn escape(value: &str) -> String {
     value.replace('%', "%25").replace(',', "%2C")
 }

@@ -25,6 +25,7 @@ use crate::run::save;
 #[command(after_help = "\
 Examples:
   quipu attach 4711 -d 10 -o slow.quipu
+  quipu attach 4711 --cpu -d 30 -o cpu.quipu
   quipu attach com.acme.Main --include com.acme
   quipu ps                                  lists the JVMs to choose from")]
 pub struct Attach {
@@ -103,7 +104,7 @@ fn wait(target: &Target, duration: Option<Duration>) -> anyhow::Result<bool> {
 }
 
 /// The process a person means.
-fn find(target: &str) -> anyhow::Result<u32> {
+pub fn find(target: &str) -> anyhow::Result<u32> {
     if let Ok(pid) = target.parse() {
         return Ok(pid);
     }

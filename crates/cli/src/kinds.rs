@@ -8,9 +8,23 @@ use quipu_rewrite::Weights;
 /// What to measure.
 #[derive(Args, Clone, Debug)]
 pub struct Kinds {
-    /// Count every call and every executed bytecode, per calling context (default)
+    /// Count every call and every executed bytecode, per calling context (what is done unless another kind is asked for)
     #[arg(long, help_heading = "What to measure", conflicts_with = "bytecodes")]
     pub exact: bool,
+
+    /// Sample stacks by the CPU time that threads use, so many times a second of it, up to 10000
+    #[arg(long, value_name = "RATE", num_args = 0..=1, default_missing_value = "100",
+          value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "What to measure")]
+    pub cpu: Option<u32>,
+
+    /// Sample stacks of all Java threads, running or waiting, with their state, so many times a second
+    #[arg(long, value_name = "RATE", num_args = 0..=1, default_missing_value = "100",
+          value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "What to measure")]
+    pub wall: Option<u32>,
+
+    /// Measure nothing until told to, with `quipu ctl`
+    #[arg(long, help_heading = "What to measure", conflicts_with_all = ["exact", "cpu", "wall", "agent"])]
+    pub idle: bool,
 
     #[command(flatten)]
     pub exact_options: ExactOptions,
@@ -28,6 +42,16 @@ pub struct Kinds {
 }
 
 impl Kinds {
+    /// Whether classes are instrumented to count everything.
+    pub fn exact(&self) -> bool {
+        self.exact || self.agent.is_some() || !(self.sampled() || self.idle)
+    }
+
+    /// Whether stacks are sampled.
+    pub fn sampled(&self) -> bool {
+        self.cpu.is_some() || self.wall.is_some()
+    }
+
     /// What is counted for tests; with `lines` also where in a method.
     pub fn for_tests(arena_limit: Option<u64>, lines: bool) -> Kinds {
         let exact_options = ExactOptions {
@@ -43,7 +67,16 @@ impl Kinds {
             weights: None,
             deterministic: true,
         };
-        Kinds { exact: true, exact_options, sampling: SamplingOptions::default(), agent: None, arena_limit }
+        Kinds {
+            exact: true,
+            cpu: None,
+            wall: None,
+            idle: false,
+            exact_options,
+            sampling: SamplingOptions::default(),
+            agent: None,
+            arena_limit,
+        }
     }
 }
 
@@ -80,7 +113,7 @@ pub struct ExactOptions {
     #[arg(long, value_name = "PATTERN")]
     pub exclude: Vec<String>,
 
-    /// Count only threads of this name, in which `*` stands for anything (main, 'http-*'); repeatable
+    /// Count or sample only threads of this name, in which `*` stands for anything (main, 'http-*'); repeatable
     #[arg(long, value_name = "NAME")]
     pub threads: Vec<String>,
 

@@ -28,13 +28,23 @@ pub enum Reach {
     All { quiet: bool },
 }
 
+/// Compiled code then knows where it is between calls as well; without it, samples are charged to the next call site.
+const PLACE_FLAGS: [&str; 2] = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints"];
+
 /// The JVM's flags for the agent with these options.
-pub fn agent_flags(options: &str) -> anyhow::Result<Vec<OsString>> {
+pub fn agent_flags(kinds: &Kinds, options: &str) -> anyhow::Result<Vec<OsString>> {
     let mut agent = OsString::from("-agentpath:");
     agent.push(agent::library()?);
     agent.push("=");
     agent.push(options);
-    Ok(vec![agent, SPEED_FLAG.into()])
+    let mut flags = vec![agent];
+    if kinds.exact() {
+        flags.push(SPEED_FLAG.into());
+    }
+    if kinds.sampled() || kinds.idle {
+        flags.extend(PLACE_FLAGS.map(Into::into));
+    }
+    Ok(flags)
 }
 
 /// The JVM's flags for an agent that waits until a listener, in a jar that goes to the directory, says that tests begin.
@@ -46,7 +56,7 @@ pub fn waiting_flags(
     let jar = directory.0.join("quipu-listeners.jar");
     fs::write(&jar, quipu_api::listeners())?;
     let options = agent::run_options(kinds, &directory.0);
-    let mut flags = agent_flags(&agent::with_tests(&options, &jar))?;
+    let mut flags = agent_flags(kinds, &agent::with_tests(&options, &jar))?;
     flags.extend(deterministic::flags(program).iter().map(|(flag, _)| (*flag).into()));
     Ok(flags)
 }

@@ -6,8 +6,10 @@ mod annotate;
 mod attach;
 mod calibrate;
 mod collect;
+mod ctl;
 mod demo;
 mod deterministic;
+mod doctor;
 mod exit;
 mod export;
 mod files;
@@ -40,6 +42,7 @@ use clap::{Parser, Subcommand};
     after_help = "\
 Examples:
   quipu run -o app.quipu -- java -jar app.jar        count every call and bytecode, in context
+  quipu run --cpu -o app.quipu -- java -jar app.jar  sample stacks by CPU time
   quipu report app.quipu --by method                 what was hot
   quipu export app.quipu --to html -o app.html       flame graph and tables in one page
   quipu attach 4711 -d 10                            the same for a JVM that runs"
@@ -55,7 +58,9 @@ enum Command {
     Attach(attach::Attach),
     AgentApi(agent_api::AgentApi),
     Calibrate(calibrate::Calibrate),
+    Ctl(ctl::Ctl),
     Ps(ps::Ps),
+    Doctor(doctor::Doctor),
     Instrument(instrument::Instrument),
     Report(report::Report),
     Annotate(annotate::Annotate),
@@ -79,7 +84,9 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
         Command::Attach(command) => command.run(),
         Command::AgentApi(command) => command.run(),
         Command::Calibrate(command) => command.run(),
+        Command::Ctl(command) => command.run(),
         Command::Ps(command) => command.run(),
+        Command::Doctor(command) => command.run(),
         Command::Instrument(command) => command.run(),
         Command::Report(command) => command.run(),
         Command::Annotate(command) => command.run(),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
 use clap::Args;
-use quipu_profile::{Matching, On, Profile};
+use quipu_profile::{Matching, Metric, MetricKind, On, Profile, Unit};
 
 use crate::agent;
 use crate::collect;
@@ -26,6 +26,8 @@ use crate::variation;
 Examples:
   quipu run -- java -jar app.jar
   quipu run --exact --bba precise -o app.quipu -- java -cp classes com.acme.Main input.txt
+  quipu run --cpu -o app.quipu -- java -jar app.jar             stacks, 100 times a second of CPU time
+  quipu run --wall --threads 'http-*' -- java -jar app.jar      what those threads wait for, too
   quipu run --include com.acme --deterministic -- java -jar app.jar
   quipu run --bytecodes -- java -jar app.jar                         a context sample every 10,000 bytecodes
   quipu run --bytecodes 1000 --jitter 50 --verify -- java -jar app.jar
@@ -72,7 +74,7 @@ impl Run {
     /// Runs the command once.
     fn profile(&self, kinds: &Kinds) -> anyhow::Result<(Profile, ExitStatus)> {
         let directory = RunDirectory::new()?;
-        let mut flags = launch::agent_flags(&agent::run_options(kinds, &directory.0))?;
+        let mut flags = launch::agent_flags(kinds, &agent::run_options(kinds, &directory.0))?;
         let pins = match self.command.first() {
             Some(program) if kinds.exact_options.deterministic => deterministic::flags(program),
             _ => Vec::new(),
@@ -98,8 +100,9 @@ impl Run {
 /// Writes a profile and says so.
 pub fn save(profile: &Profile, path: &Path) -> anyhow::Result<()> {
     progress::during(format!("writing {}", path.display()), || profile.save(path))?;
-    let totals: String =
-        profile.metrics().iter().map(|metric| format!(", {} {}", metric.total(), metric.name())).collect();
+    // States are parts of a metric that is there as a whole.
+    let whole = profile.metrics().iter().filter(|metric| !metric.name().contains('.'));
+    let totals: String = whole.map(|metric| format!(", {}", described(metric))).collect();
     eprintln!(
         "quipu: wrote {}: {} contexts{totals}. Look at it with: quipu report {}",
         path.display(),
@@ -110,4 +113,16 @@ pub fn save(profile: &Profile, path: &Path) -> anyhow::Result<()> {
         eprintln!("quipu: not in it: {cause} {n}");
     }
     Ok(())
+}
+
+/// `3 calls`, `1.25 s cpu in 125 samples`.
+fn described(metric: &Metric) -> String {
+    let (total, name) = (metric.total(), metric.name());
+    match (&metric.spec().unit, metric.spec().kind) {
+        (Unit::Nanoseconds, MetricKind::Sampled { period }) => {
+            let samples = total / period.max(1);
+            format!("{:.2} s {name} in {samples} samples", total as f64 / 1e9)
+        }
+        _ => format!("{total} {name}"),
+    }
 }

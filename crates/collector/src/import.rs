@@ -15,6 +15,8 @@ use quipu_profile::{
     ThreadKind, ThreadSpec, UNKNOWN_SITE, Unit,
 };
 
+use crate::sampled;
+
 /// What the arena says of a method, beside its name.
 struct Method {
     id: MethodId,
@@ -58,22 +60,29 @@ pub fn profile(bytes: &[u8]) -> Result<Profile, NotAnArena> {
 
 /// Counts at one moment, to be taken off those at a later one.
 #[derive(Debug, Default)]
-pub struct Baseline(HashMap<u64, (u64, u64)>);
+pub struct Baseline {
+    nodes: HashMap<u64, (u64, u64)>,
+    sampled: sampled::Before,
+}
 
 impl Baseline {
     /// What an arena has counted so far.
     pub fn read(bytes: &[u8]) -> Result<Baseline, NotAnArena> {
         let contents = Contents::read(bytes)?;
-        Ok(Baseline(contents.nodes.iter().map(|node| (node.at, (node.calls, node.bytecodes))).collect()))
+        let count = |node: &Node| (node.at, (node.calls, node.bytecodes));
+        Ok(Baseline {
+            nodes: contents.nodes.iter().map(count).collect(),
+            sampled: sampled::Before::of(&contents),
+        })
     }
 }
 
 /// Reads what an arena has counted since a baseline.
 pub fn profile_since(bytes: &[u8], baseline: Option<&Baseline>) -> Result<Profile, NotAnArena> {
     let mut contents = Contents::read(bytes)?;
-    if let Some(Baseline(before)) = baseline {
+    if let Some(before) = baseline {
         for node in &mut contents.nodes {
-            if let Some((calls, bytecodes)) = before.get(&node.at) {
+            if let Some((calls, bytecodes)) = before.nodes.get(&node.at) {
                 node.calls = node.calls.wrapping_sub(*calls);
                 node.bytecodes = node.bytecodes.wrapping_sub(*bytecodes);
             }
@@ -83,7 +92,12 @@ pub fn profile_since(bytes: &[u8], baseline: Option<&Baseline>) -> Result<Profil
     let methods = read_methods(&contents, &mut builder);
     let groups = read_groups(&contents);
     describe(&contents, &mut builder);
-    let unnamed = Feeder::new(&contents, &methods, &groups, &mut builder).feed(bytes.len());
+    let mut unnamed = 0;
+    // A profile that was only sampled has no counts, and does not say that they were zero.
+    if !contents.nodes.is_empty() || contents.sampled.samples.is_empty() {
+        unnamed = Feeder::new(&contents, &methods, &groups, &mut builder).feed(bytes.len());
+    }
+    sampled::feed(&contents, baseline.map(|before| &before.sampled), &mut builder);
     let lost = &mut builder.meta.lost;
     let damage = &contents.damage;
     for (cause, n) in [
@@ -91,6 +105,7 @@ pub fn profile_since(bytes: &[u8], baseline: Option<&Baseline>) -> Result<Profil
         ("arena.damaged.chunks", damage.chunks),
         ("arena.damaged.records", damage.records),
         ("arena.damaged.nodes", damage.nodes + damage.slots + unnamed),
+        ("arena.damaged.samples", damage.samples),
         ("classes.left", contents.header.classes_left),
         ("methods.left", contents.header.methods_left),
     ] {
@@ -185,6 +200,7 @@ fn describe(contents: &Contents<'_>, builder: &mut Builder) {
                         builder.meta.options.push((key.trim_start_matches("option.").to_owned(), value));
                     }
                     key if key.starts_with("start.") => builder.run.extra.push((key.to_owned(), value)),
+                    key if key.starts_with("sampling.") => {}
                     _ => builder.meta.extra.push((key, value)),
                 }
             }
@@ -199,12 +215,14 @@ fn describe(contents: &Contents<'_>, builder: &mut Builder) {
     builder.run.pid = Some(header.pid);
     builder.run.started = Some(header.created);
     builder.run.duration = header.ended_at.checked_sub(header.created);
-    builder.run.cost.push(format!(
-        "rewrote {} methods of {} classes in {} ms",
-        header.methods,
-        header.classes,
-        header.rewrite_nanos / 1_000_000
-    ));
+    if header.classes > 0 {
+        builder.run.cost.push(format!(
+            "rewrote {} methods of {} classes in {} ms",
+            header.methods,
+            header.classes,
+            header.rewrite_nanos / 1_000_000
+        ));
+    }
     builder.run.cost.push(format!("the arena took {} KB", header.used / 1024));
 }
 
@@ -387,7 +405,7 @@ fn counted_blocks(bytes: &[u8]) -> Vec<CountedBlock> {
     blocks.map(|[bci, instructions, allocations]| CountedBlock { bci, instructions, allocations }).collect()
 }
 
-fn pairs(bytes: &[u8]) -> impl Iterator<Item = (u16, u16)> + '_ {
+pub(crate) fn pairs(bytes: &[u8]) -> impl Iterator<Item = (u16, u16)> + '_ {
     bytes.chunks_exact(4).filter_map(|b| {
         let (first, second) = b.split_at(2);
         Some((u16::from_ne_bytes(first.try_into().ok()?), u16::from_ne_bytes(second.try_into().ok()?)))

@@ -5,6 +5,8 @@
 //!
 //! - [`arena`] finds and reads the file in which a target keeps its profile.
 //! - [`attach`] speaks HotSpot's attach protocol: load an agent, run a `jcmd`.
+//! - [`control`] steers a profile that is being taken.
+//! - [`facts`] reads what an agent said of its JVM.
 //! - [`import`] makes a profile of an arena.
 //! - [`jvms`] lists the JVMs of this machine.
 
@@ -12,7 +14,10 @@
 
 pub mod arena;
 pub mod attach;
+pub mod control;
+pub mod facts;
 pub mod import;
 pub mod jvms;
 
 mod proc;
+mod sampled;

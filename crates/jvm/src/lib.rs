@@ -21,6 +21,7 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
 )]
 
+pub mod hotspot;
 pub mod jni;
 pub mod jvmti;
 pub mod sys;

@@ -24,6 +24,7 @@ mod counts;
 mod library;
 pub mod oracle;
 mod program;
+mod shares;
 mod sources;
 mod tools;
 
@@ -32,5 +33,6 @@ pub use counts::{Counts, ThreadCounts};
 pub use jdks::Jdk;
 pub use library::library;
 pub use program::{Program, Run, on_every_jdk};
+pub use shares::{Shares, percent};
 pub use sources::classes;
 pub use tools::{scratch, tools};

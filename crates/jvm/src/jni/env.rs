@@ -150,6 +150,13 @@ impl<'e> Env<'e> {
         global.ok_or(Error::new("NewGlobalRef", Cause::Null))
     }
 
+    /// Another reference to the same object, valid in this scope.
+    pub fn new_local<K>(&self, reference: Ref<'_, K>) -> Result<Ref<'e, K>> {
+        // SAFETY: `Ref` is valid; the new one is this scope's, and of the same kind.
+        let local = unsafe { Ref::from_raw(jni!(self, v1_2.NewLocalRef, reference.raw())) };
+        local.ok_or(Error::new("NewLocalRef", Cause::Null))
+    }
+
     /// Lets go of a global reference.
     pub fn delete_global<K>(&self, global: Global<K>) {
         // SAFETY: `Global` owns the reference, and is consumed.

@@ -3,53 +3,65 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
 
-use quipu_e2e::{classes, on_every_jdk, scratch, tools};
+use quipu_e2e::{Jdk, Shares, classes, on_every_jdk, percent, scratch, tools};
 use quipu_profile::Profile;
 
-/// A program that does not outlive a test that fails.
-struct Target(Child);
-
-impl Drop for Target {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// A program that works until its input says otherwise.
+pub struct Working {
+    pub child: Child,
+    out: BufReader<std::process::ChildStdout>,
 }
 
-/// Exact before, samples, exact again: each profile has its own metrics and none of the other's counts.
-#[test]
-fn samples_come_and_go_with_attach() {
-    on_every_jdk(|jdk| {
+impl Working {
+    pub fn start(jdk: &Jdk) -> Working {
         let mut java = Command::new(jdk.home.join("bin/java"));
         java.arg("-cp").arg(classes(jdk)).arg("Working").current_dir(scratch("cwd"));
         java.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut target = Target(java.spawn().expect("java starts"));
-        let child = &mut target.0;
+        let mut child = java.spawn().expect("java starts");
         let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
-        out.read_line(&mut String::new()).expect("it works");
-        let pid = child.id().to_string();
-        let attach = |options: &[&str]| {
+        let mut line = String::new();
+        out.read_line(&mut line).expect("it works");
+        assert_eq!(line.trim(), "working");
+        Working { child, out }
+    }
+
+    pub fn id(&self) -> String {
+        self.child.id().to_string()
+    }
+
+    /// It has noticed nothing.
+    pub fn finish(mut self) {
+        self.child.stdin.take().expect("a pipe").write_all(b"\n").expect("it reads");
+        let (mut said, mut err) = (String::new(), String::new());
+        self.out.read_to_string(&mut said).expect("text");
+        self.child.stderr.take().expect("a pipe").read_to_string(&mut err).expect("text");
+        assert!(self.child.wait().expect("it ends").success(), "{err}");
+        assert_eq!(said.trim(), "done", "{err}");
+        assert!(!err.contains("quipu: "), "{err}");
+    }
+}
+
+#[test]
+fn threads_and_methods_that_were_there_before_have_names() {
+    on_every_jdk(|jdk| {
+        let working = Working::start(jdk);
+        let mut last = None;
+        // Twice: the second profile has nothing of the first.
+        for _ in 0..2 {
             let file = scratch("attached").join("out.quipu");
             let mut quipu = Command::new(&tools().quipu);
-            quipu.args(["attach", &pid, "-d", "1"]).args(options).arg("-o").arg(&file);
-            let said = quipu.output().expect("it runs").stderr;
-            Profile::load(&file).unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&said)))
-        };
-        let names = |profile: &Profile| -> Vec<String> {
-            profile.metrics().iter().map(|metric| metric.name().to_owned()).collect()
-        };
-        let exact = attach(&[]);
-        let sampled = attach(&["--bytecodes", "1000"]);
-        let again = attach(&[]);
-        assert_eq!(names(&exact), ["calls", "bytecodes"]);
-        assert_eq!(names(&sampled), ["samples.bytecodes"]);
-        assert_eq!(names(&again), ["calls", "bytecodes"]);
-        assert!(sampled.metric("samples.bytecodes").expect("samples").total() > 100);
-        child.stdin.take().expect("a pipe").write_all(b"\n").expect("it reads");
-        let (mut said, mut err) = (String::new(), String::new());
-        out.read_to_string(&mut said).expect("text");
-        child.stderr.take().expect("a pipe").read_to_string(&mut err).expect("text");
-        assert!(child.wait().expect("it ends").success(), "{err}");
-        assert_eq!(said.trim(), "done");
+            quipu.args(["attach", &working.id(), "--cpu", "1000", "-d", "1", "-o"]).arg(&file);
+            let output = quipu.output().expect("it runs");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            let profile = Profile::load(&file).expect("a profile");
+            let cpu = Shares::of(&profile, "cpu");
+            assert!(percent(cpu.thread("main"), cpu.sum()) > 50.0, "{:?}", cpu);
+            assert!(percent(cpu.total("Working", "main"), cpu.thread("main")) > 90.0);
+            let seconds = cpu.sum() as f64 / 1e9;
+            assert!((0.1..4.0).contains(&seconds), "{seconds} s of CPU in one second");
+            last = Some(profile.samples().len());
+        }
+        assert!(last > Some(0));
+        working.finish();
     });
 }

@@ -1,8 +1,9 @@
-//! Samples every N bytecodes.
+//! Sampled profiles, against programs whose true shares are known.
+#![allow(missing_docs, reason = "tests say what they test by their names")]
 
 mod attached;
-mod counts;
-mod same_everywhere;
-mod subset;
-mod threads;
-mod verify;
+mod control;
+mod cpu;
+mod depth;
+mod doctor;
+mod wall;

@@ -7,7 +7,7 @@ use quipu_arena::layout::header;
 use quipu_jvm::jni::kind;
 use quipu_jvm::{Env, Error, Global, MethodId, Thread, sys};
 
-use crate::options::Sampling;
+use crate::options::BytecodeSampling;
 use crate::session::Session;
 
 /// In the order in which they can be defined; the last is the sampler.
@@ -24,8 +24,8 @@ struct Sampler {
 static SAMPLER: OnceLock<Sampler> = OnceLock::new();
 
 /// Makes ready what rewritten code will call.
-pub fn install(session: &Session, env: &Env<'_>, wanted: &Sampling) -> Result<(), Error> {
-    let Sampling { every, jitter, seed } = *wanted;
+pub fn install(session: &Session, env: &Env<'_>, wanted: &BytecodeSampling) -> Result<(), Error> {
+    let BytecodeSampling { every, jitter, seed } = *wanted;
     session.arena.set(header::SEED, seed);
     session.arena.set(header::JITTER, jitter);
     set_granularity(session, every);
@@ -46,7 +46,7 @@ pub fn install(session: &Session, env: &Env<'_>, wanted: &Sampling) -> Result<()
 
 /// Changes the number of bytecodes from one sample to the next. A thread heeds it from its next sample on.
 pub fn set_granularity(session: &Session, every: u64) {
-    session.arena.set(header::EVERY, every.clamp(1, Sampling::MOST));
+    session.arena.set(header::EVERY, every.clamp(1, BytecodeSampling::MOST));
 }
 
 /// The thread has ended: its stack can go to the next one.

@@ -1,0 +1,136 @@
+//! What can be asked for.
+
+use quipu_arena::layout::{CAUSES, header};
+
+use crate::options::{Options, rate};
+use crate::sampling;
+use crate::session::Session;
+use crate::start;
+
+use super::connection::Reply;
+
+/// Carries a request out.
+pub fn run(session: &'static Session, request: &[String]) -> Reply {
+    let (command, words) = request.split_first().ok_or("a command is missing")?;
+    match command.as_str() {
+        "status" => Ok(status(session)),
+        "start" => {
+            for word in words {
+                switch_on(session, word)?;
+            }
+            Ok(status(session))
+        }
+        "stop" if words.is_empty() => {
+            switch_off(session, "cpu")?;
+            switch_off(session, "wall")?;
+            switch_off(session, "exact")?;
+            Ok(status(session))
+        }
+        "stop" => {
+            for word in words {
+                switch_off(session, word)?;
+            }
+            Ok(status(session))
+        }
+        "set" => {
+            for word in words {
+                let (key, value) =
+                    word.split_once('=').ok_or_else(|| format!("'{word}' is not KEY=VALUE"))?;
+                set(session, key, value)?;
+            }
+            Ok(status(session))
+        }
+        "dump" => {
+            sampling::flush(session)?;
+            Ok(status(session))
+        }
+        unknown => Err(format!("unknown command '{unknown}': status, start, stop, set or dump")),
+    }
+}
+
+/// `cpu`, `cpu=1000`, `exact`, …
+fn switch_on(session: &'static Session, word: &str) -> Result<(), String> {
+    const DEFAULT_RATE: &str = "100";
+    match word.split_once('=').unwrap_or((word, "")) {
+        ("exact", "") => {
+            if session.plan().is_some() {
+                return Ok(());
+            }
+            let options = Options { exact: true, ..session.options.clone() };
+            with_env(session, |env| start::instrument(session, env, &options).map_err(|e| e.to_string()))
+        }
+        (kind, "") => set(session, kind, DEFAULT_RATE),
+        (kind, value) => set(session, kind, value),
+    }
+}
+
+fn switch_off(session: &'static Session, kind: &str) -> Result<(), String> {
+    let mut wanted = sampling::current();
+    match kind {
+        "exact" => {
+            return with_env(session, |env| {
+                start::remove_instrumentation(session, env).map_err(|e| e.to_string())
+            });
+        }
+        "cpu" => wanted.cpu = None,
+        "wall" => wanted.wall = None,
+        unknown => return Err(format!("unknown kind '{unknown}': exact, cpu or wall")),
+    }
+    with_env(session, |env| start::sample(session, env, &wanted))
+}
+
+/// Sets one thing. This is where a new one goes.
+fn set(session: &'static Session, key: &str, value: &str) -> Result<(), String> {
+    let mut wanted = sampling::current();
+    match key {
+        "cpu" => wanted.cpu = Some(rate(key, value).map_err(|e| e.to_string())?),
+        "wall" => wanted.wall = Some(rate(key, value).map_err(|e| e.to_string())?),
+        "threads" if !wanted.any() => return Err("nothing is sampled: start cpu or wall first".to_owned()),
+        "threads" => {
+            // Spaces separate words, so one in a name is written `%20`; none at all means all threads.
+            let names = value.split('|').filter(|name| !name.is_empty());
+            wanted.threads = names.map(|name| name.replace("%20", " ")).collect();
+        }
+        unknown => return Err(format!("unknown setting '{unknown}': cpu, wall or threads")),
+    }
+    with_env(session, |env| start::sample(session, env, &wanted))
+}
+
+/// Runs something in the VM, for which this thread joins it for a moment.
+fn with_env(
+    session: &'static Session,
+    body: impl for<'f> FnOnce(&mut quipu_jvm::Env<'f>) -> Result<(), String>,
+) -> Result<(), String> {
+    let mut attached = session.vm.attach_current_thread(c"Quipu control").map_err(|e| e.to_string())?;
+    attached.with_env(body).map_err(|e| e.to_string())?
+}
+
+fn status(session: &Session) -> Vec<(String, String)> {
+    let wanted = sampling::current();
+    let rate = |rate: Option<u32>| rate.map_or("off".to_owned(), |rate| rate.to_string());
+    let read = |field| session.arena.read(field).to_string();
+    let mut facts = [
+        ("version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("pid", std::process::id().to_string()),
+        ("arena", session.arena.path().display().to_string()),
+        ("exact", if session.plan().is_some() { "on" } else { "off" }.to_owned()),
+        ("cpu", rate(wanted.cpu)),
+        ("wall", rate(wanted.wall)),
+        ("threads", wanted.threads.join("|")),
+        ("samples", read(header::SAMPLES)),
+        ("walks", read(header::WALKS)),
+        ("sampling.nanos", read(header::SAMPLING_NANOS)),
+        ("rewrite.nanos", read(header::REWRITE_NANOS)),
+        ("arena.used", read(header::USED)),
+        ("arena.limit", read(header::LIMIT)),
+    ]
+    .map(|(key, value)| (key.to_owned(), value))
+    .to_vec();
+    for (i, cause) in CAUSES.iter().enumerate() {
+        let lost = session.arena.read(header::LOST + 8 * i as u64);
+        if lost > 0 {
+            facts.push((format!("lost.{cause}"), lost.to_string()));
+        }
+    }
+    facts
+}

@@ -1,0 +1,106 @@
+//! The control socket: how a profile is steered while the target runs. The protocol is described in `docs/control.md`.
+//!
+//! A thread waits for connections; while nobody connects, it does nothing, and the VM does not know of it. Only the
+//! target's own user and root are listened to. Whoever sends garbage loses his connection, and nobody else notices.
+
+mod commands;
+mod connection;
+
+use std::fs;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use quipu_arena::place;
+
+use crate::guard::guarded;
+use crate::locks::lock;
+use crate::own_thread;
+use crate::session::Session;
+use connection::Connection;
+
+/// A connection on which nothing is said for so long is closed: the next one is waiting.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The socket that is listened to, if there is one.
+static LISTENING: Mutex<Option<Listening>> = Mutex::new(None);
+
+struct Listening {
+    listener: UnixListener,
+    path: PathBuf,
+}
+
+/// Begins to listen, beside the arena; nothing if it does already.
+pub fn open(session: &'static Session) -> io::Result<()> {
+    let mut listening = lock(&LISTENING);
+    if listening.is_some() {
+        return Ok(());
+    }
+    let path = place::socket_of(session.arena.path());
+    // Of an earlier time in this same process.
+    let _ = fs::remove_file(&path);
+    let listener = UnixListener::bind(&path)?;
+    let waiting = listener.try_clone()?;
+    std::thread::Builder::new().name("Quipu control".to_owned()).stack_size(512 << 10).spawn(move || {
+        guarded((), || {
+            own_thread::block_signals();
+            own_thread::enter(|| wait(session, &waiting));
+        });
+    })?;
+    *listening = Some(Listening { listener, path });
+    Ok(())
+}
+
+/// Stops listening.
+pub fn close() {
+    if let Some(listening) = lock(&LISTENING).take() {
+        let _ = fs::remove_file(&listening.path);
+        // SAFETY: our own descriptor; whoever waits for connections on it is woken.
+        unsafe { libc::shutdown(listening.listener.as_raw_fd(), libc::SHUT_RDWR) };
+    }
+}
+
+fn wait(session: &'static Session, listener: &UnixListener) {
+    for stream in listener.incoming() {
+        match stream {
+            Ok(stream) => serve(session, stream),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return,
+        }
+    }
+}
+
+fn serve(session: &'static Session, stream: UnixStream) {
+    if !is_trusted(&stream) || stream.set_read_timeout(Some(PATIENCE)).is_err() {
+        return;
+    }
+    let _ = stream.set_write_timeout(Some(PATIENCE));
+    let mut connection = Connection::new(stream);
+    while let Some(request) = connection.request() {
+        let reply = commands::run(session, &request);
+        if connection.reply(&reply).is_err() {
+            return;
+        }
+    }
+}
+
+/// Whether the one who connected is the target's own user, or root.
+fn is_trusted(stream: &UnixStream) -> bool {
+    let mut peer = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
+    let mut size = size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `size` bytes.
+    let known = unsafe {
+        libc::getsockopt(
+            stream.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut peer).cast(),
+            &mut size,
+        )
+    };
+    // SAFETY: a plain query.
+    known == 0 && (peer.uid == 0 || peer.uid == unsafe { libc::geteuid() })
+}

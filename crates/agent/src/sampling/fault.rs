@@ -1,0 +1,253 @@
+//! Bad memory met during a walk ends the walk, not the target.
+//!
+//! HotSpot's walk follows pointers of a thread that was stopped anywhere, and now and then one of them leads nowhere.
+//! While walks may happen, SIGSEGV and SIGBUS come here first: if this thread is in a walk, it goes on behind the walk as
+//! if that had returned with a failure; otherwise the signal is HotSpot's, which uses it for null checks and safepoints.
+
+use std::cell::UnsafeCell;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+
+use quipu_jvm::hotspot::{AsyncGetCallTrace, CallTrace};
+
+use super::memory::Zeroed;
+
+/// Registers as they were before the walk.
+#[repr(C)]
+#[derive(Default)]
+struct Saved {
+    stack: u64,
+    kept: [u64; 6],
+    resume: u64,
+}
+
+/// A place to come back to; belongs to one thread at a time.
+pub struct Recovery {
+    tid: AtomicI32,
+    saved: UnsafeCell<Saved>,
+}
+
+// SAFETY: `saved` is written by the thread that walks and read by its own signal handler only.
+unsafe impl Sync for Recovery {}
+// SAFETY: an atomic and numbers.
+unsafe impl Zeroed for Recovery {}
+
+/// How many walks are under way: while there are none, a fault need not ask who it belongs to.
+static WALKS: AtomicU32 = AtomicU32::new(0);
+
+impl Recovery {
+    /// Calls the walk; `false` if it met bad memory.
+    ///
+    /// # Safety
+    /// As the walk demands, and `self` belongs to this thread, whose id is `tid`.
+    pub unsafe fn walk(
+        &self,
+        tid: i32,
+        walk: AsyncGetCallTrace,
+        trace: *mut CallTrace,
+        depth: i32,
+        ucontext: *mut c_void,
+    ) -> bool {
+        WALKS.fetch_add(1, Ordering::Relaxed);
+        self.tid.store(tid, Ordering::Release);
+        // SAFETY: the caller's promise; the saved registers are this thread's until it gives the buffer back.
+        let status = unsafe { guarded_walk(self.saved.get(), walk, trace, depth, ucontext) };
+        self.tid.store(0, Ordering::Release);
+        WALKS.fetch_sub(1, Ordering::Relaxed);
+        status == 0
+    }
+
+    /// If this thread is in this walk, makes it go on behind it. For the handler of faults.
+    fn resume(&self, tid: i32, ucontext: *mut c_void) -> bool {
+        if self.tid.load(Ordering::Acquire) != tid {
+            return false;
+        }
+        // SAFETY: this thread is inside `guarded_walk`, so `saved` is filled in, and the kernel passed its context.
+        unsafe { restore(&*self.saved.get(), ucontext.cast()) }
+    }
+}
+
+/// Whether a fault of this thread was met in one of these walks, and is dealt with.
+fn recovered<'r>(walks: impl Iterator<Item = &'r Recovery>, ucontext: *mut c_void) -> bool {
+    if WALKS.load(Ordering::Relaxed) == 0 {
+        return false;
+    }
+    // SAFETY: a plain query.
+    let tid = unsafe { libc::gettid() };
+    walks.into_iter().any(|walk| walk.resume(tid, ucontext))
+}
+
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+unsafe extern "C" fn guarded_walk(
+    saved: *mut Saved,
+    walk: AsyncGetCallTrace,
+    trace: *mut CallTrace,
+    depth: i32,
+    ucontext: *mut c_void,
+) -> i32 {
+    std::arch::naked_asm!(
+        "mov [rdi], rsp",
+        "mov [rdi + 8], rbx",
+        "mov [rdi + 16], rbp",
+        "mov [rdi + 24], r12",
+        "mov [rdi + 32], r13",
+        "mov [rdi + 40], r14",
+        "mov [rdi + 48], r15",
+        "lea rax, [rip + 2f]",
+        "mov [rdi + 56], rax",
+        "sub rsp, 8",
+        "mov rax, rsi",
+        "mov rdi, rdx",
+        "mov esi, ecx",
+        "mov rdx, r8",
+        "call rax",
+        "add rsp, 8",
+        "xor eax, eax",
+        "ret",
+        "2:",
+        "mov eax, 1",
+        "ret",
+    )
+}
+
+#[cfg(target_arch = "x86_64")]
+unsafe fn restore(saved: &Saved, ucontext: *mut libc::ucontext_t) -> bool {
+    let [rbx, rbp, r12, r13, r14, r15] = saved.kept;
+    let values = [
+        (libc::REG_RSP, saved.stack),
+        (libc::REG_RBX, rbx),
+        (libc::REG_RBP, rbp),
+        (libc::REG_R12, r12),
+        (libc::REG_R13, r13),
+        (libc::REG_R14, r14),
+        (libc::REG_R15, r15),
+        (libc::REG_RIP, saved.resume),
+    ];
+    // SAFETY: the kernel's context of this thread, which it takes back when the handler returns.
+    let registers = unsafe { &mut (*ucontext).uc_mcontext.gregs };
+    for (register, value) in values {
+        let Some(slot) = registers.get_mut(register as usize) else { return false };
+        *slot = value.cast_signed();
+    }
+    true
+}
+
+/// Other machines walk without a net.
+#[cfg(not(target_arch = "x86_64"))]
+unsafe fn guarded_walk(
+    _: *mut Saved,
+    walk: AsyncGetCallTrace,
+    trace: *mut CallTrace,
+    depth: i32,
+    ucontext: *mut c_void,
+) -> i32 {
+    // SAFETY: the caller's promise.
+    unsafe { walk(trace, depth, ucontext) };
+    0
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+unsafe fn restore(_: &Saved, _: *mut libc::ucontext_t) -> bool {
+    false
+}
+
+/// Who had a signal before us.
+struct Before {
+    signal: i32,
+    action: UnsafeCell<std::mem::MaybeUninit<libc::sigaction>>,
+}
+
+// SAFETY: written once, before our handler is in place, and only read from then on.
+unsafe impl Sync for Before {}
+
+impl Before {
+    const fn of(signal: i32) -> Before {
+        Before { signal, action: UnsafeCell::new(std::mem::MaybeUninit::zeroed()) }
+    }
+
+    fn action(&self) -> libc::sigaction {
+        // SAFETY: plain data, zero or what the kernel wrote.
+        unsafe { (*self.action.get()).assume_init() }
+    }
+}
+
+static BEFORE: [Before; 2] = [Before::of(libc::SIGSEGV), Before::of(libc::SIGBUS)];
+
+/// Where the walks are, for the handler.
+static WALKERS: std::sync::OnceLock<&'static [Recovery]> = std::sync::OnceLock::new();
+
+/// Puts the handler in front of HotSpot's. It stays there: somebody else may have come in front of ours meanwhile, and a
+/// handler between two others cannot be taken out.
+pub fn install(walkers: &'static [Recovery]) {
+    if WALKERS.set(walkers).is_err() {
+        return;
+    }
+    for before in &BEFORE {
+        // SAFETY: the first query fills in what was there, before our handler, which reads it, is put in place with the
+        // same mask and flags.
+        unsafe {
+            libc::sigaction(before.signal, std::ptr::null(), before.action.get().cast());
+            let mut action = before.action();
+            action.sa_sigaction = handler as extern "C" fn(_, _, _) as usize;
+            action.sa_flags |= libc::SA_SIGINFO;
+            libc::sigaction(before.signal, &action, std::ptr::null_mut());
+        }
+    }
+}
+
+extern "C" fn handler(signal: i32, info: *mut libc::siginfo_t, ucontext: *mut c_void) {
+    let walkers = WALKERS.get().copied().unwrap_or_default();
+    if recovered(walkers.iter(), ucontext) {
+        return;
+    }
+    let Some(before) = BEFORE.iter().find(|before| before.signal == signal) else { return };
+    let action = before.action();
+    match action.sa_sigaction {
+        libc::SIG_DFL | libc::SIG_IGN => {
+            // SAFETY: the default action, which the kernel takes when the instruction faults again.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+        function if action.sa_flags & libc::SA_SIGINFO != 0 => {
+            // SAFETY: it was installed as such a handler.
+            let function: extern "C" fn(i32, *mut libc::siginfo_t, *mut c_void) =
+                unsafe { std::mem::transmute(function) };
+            function(signal, info, ucontext);
+        }
+        function => {
+            // SAFETY: it was installed as such a handler.
+            let function: extern "C" fn(i32) = unsafe { std::mem::transmute(function) };
+            function(signal);
+        }
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    extern "C" fn falls(_: *mut CallTrace, depth: i32, _: *mut c_void) {
+        // SAFETY: none; that is the point. The address is computed so that it is not refused at compile time.
+        unsafe { std::ptr::without_provenance_mut::<u8>(depth as usize).write_volatile(1) };
+    }
+
+    extern "C" fn stands(_: *mut CallTrace, _: i32, _: *mut c_void) {}
+
+    #[test]
+    fn a_walk_that_falls_comes_back() {
+        let walkers: &'static [Recovery] =
+            Box::leak(Box::new([Recovery { tid: AtomicI32::new(0), saved: UnsafeCell::default() }]));
+        install(walkers);
+        let none: *mut c_void = std::ptr::null_mut();
+        // SAFETY: these walks touch nothing but address 8, and the buffer is ours.
+        let (tid, walk) = unsafe { (libc::gettid(), &walkers[0]) };
+        for _ in 0..3 {
+            // SAFETY: as above.
+            unsafe {
+                assert!(!walk.walk(tid, falls, none.cast(), 8, none));
+                assert!(walk.walk(tid, stands, none.cast(), 8, none));
+            }
+        }
+        assert_eq!(WALKS.load(Ordering::Relaxed), 0);
+    }
+}

@@ -1,0 +1,127 @@
+//! The signal handler: one sample of the thread it runs on. It allocates nothing, takes no lock and is bounded by the
+//! depth of the stack.
+
+use std::ffi::c_void;
+
+use quipu_arena::append::Sample;
+use quipu_arena::layout::{event, header, run_state};
+
+use super::clock;
+use super::lost::{self, Cause};
+use super::threads::Watch;
+use super::{Engine, monotonic};
+
+/// The signals that samples are taken at.
+pub struct Signals {
+    /// Clocks of CPU time send it. A plain one: were it queued, and the queue full, the kernel would send SIGIO in its
+    /// place, which ends the process.
+    pub cpu: i32,
+    /// The wall clock sends it. Another one: of two plain signals that are pending only one is delivered, and a clock
+    /// whose signal is not delivered stops.
+    pub wall: i32,
+}
+
+impl Signals {
+    /// Takes signals that nobody uses.
+    pub fn take() -> Option<Signals> {
+        let cpu = install([libc::SIGPROF, libc::SIGVTALRM].into_iter())?;
+        let wall = install(libc::SIGRTMIN() + 10..libc::SIGRTMAX())?;
+        Some(Signals { cpu, wall })
+    }
+}
+
+/// Installs the handler for the first of these signals that nobody uses, and returns it. It stays: a signal may be on its
+/// way when the last clock is stopped, and the default action is to end the process.
+fn install(candidates: impl Iterator<Item = i32>) -> Option<i32> {
+    for signal in candidates {
+        // SAFETY: plain data; zeros are valid.
+        let mut before: libc::sigaction = unsafe { std::mem::zeroed() };
+        // SAFETY: a query that writes to `before`.
+        let known = unsafe { libc::sigaction(signal, std::ptr::null(), &mut before) } == 0;
+        if !known || !matches!(before.sa_sigaction, libc::SIG_DFL | libc::SIG_IGN) {
+            continue;
+        }
+        // SAFETY: as above; the handler has the signature that SA_SIGINFO stands for.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = handler as extern "C" fn(_, _, _) as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
+            libc::sigemptyset(&mut action.sa_mask);
+            if libc::sigaction(signal, &action, std::ptr::null_mut()) == 0 {
+                return Some(signal);
+            }
+        }
+    }
+    None
+}
+
+/// What a signal says, in the words of `siginfo_t` on 64-bit Linux.
+#[repr(C)]
+struct Said {
+    signal: i32,
+    error: i32,
+    code: i32,
+    pad: i32,
+    /// A timer: its id. A descriptor: what happened.
+    first: i32,
+    /// A timer: expirations that went by.
+    second: i32,
+    /// A timer: our token. A descriptor: which one.
+    value: i32,
+}
+
+extern "C" fn handler(_: i32, info: *mut libc::siginfo_t, ucontext: *mut c_void) {
+    // SAFETY: the interrupted code must find its errno again.
+    let errno = unsafe { *libc::__errno_location() };
+    if let Some(engine) = Engine::get() {
+        // SAFETY: the kernel passes 128 bytes that begin as `Said` does.
+        let said = unsafe { &*info.cast::<Said>() };
+        sample(engine, said, ucontext);
+        if said.code > 0 {
+            clock::one_more(said.value);
+        }
+    }
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = errno };
+}
+
+fn sample(engine: &Engine, said: &Said, ucontext: *mut c_void) {
+    let (watch, expirations) = match said.code {
+        libc::SI_TIMER => (engine.threads.watch(said.value.cast_unsigned()), said.second.max(0) as u64 + 1),
+        libc::SI_QUEUE => (engine.threads.watch(said.value.cast_unsigned()), 0),
+        1.. => (engine.threads.watch_of_descriptor(said.value), 1),
+        _ => return,
+    };
+    // SAFETY: a plain query.
+    let tid = unsafe { libc::gettid() };
+    // Numbers are given to other threads when theirs ended, and anybody can send signals.
+    let Some(watch) = watch.filter(|watch| watch.is(tid)) else { return };
+    let (event, value) = match expirations {
+        0 => (event::WALL, watch.take_wall_due()),
+        _ => (event::CPU, engine.cpu_period().saturating_mul(expirations)),
+    };
+    if value > 0 {
+        take(engine, watch, tid, event, value, ucontext);
+    }
+}
+
+fn take(engine: &Engine, watch: &Watch, tid: i32, event: u32, value: u64, ucontext: *mut c_void) {
+    let time = monotonic();
+    // SAFETY: the watch is this thread's, so the environment is; the context is the handler's.
+    let context = unsafe { engine.walker.walk(engine.arena, &engine.contexts, tid, watch.env(), ucontext) };
+    let Some(context) = context else { return };
+    if event == event::WALL {
+        watch.set_last_context(context);
+    }
+    let sample = Sample { time, value, context, thread: watch.id(), event, state: run_state::RUNNING };
+    if engine.arena.append_sample(&engine.samples, &sample) {
+        watch.mark_sampled();
+    } else {
+        lost::count(engine.arena, Cause::NoRoom);
+    }
+    engine.arena.add(header::SAMPLES, 1);
+    engine.arena.add(header::SAMPLING_NANOS, monotonic().saturating_sub(time));
+    if engine.wants_upkeep() {
+        engine.wake();
+    }
+}

@@ -1,0 +1,90 @@
+//! Our own thread: what samples need and a signal handler may not do.
+
+use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
+
+use quipu_jvm::Env;
+
+use super::Engine;
+use super::methods::Methods;
+use super::threads::Found;
+use crate::locks::lock;
+use crate::own_thread;
+
+/// How often it looks after things while something is on.
+const EVERY: Duration = Duration::from_millis(100);
+/// How often it looks for threads that are not Java's.
+const THREADS_EVERY: Duration = Duration::from_millis(500);
+
+/// What is kept between two rounds.
+#[derive(Default)]
+pub struct Upkeep {
+    methods: Methods,
+    looked_for_threads: Option<Instant>,
+}
+
+impl Upkeep {
+    /// One round, on any thread of the VM.
+    pub fn run(&mut self, engine: &Engine, env: &mut Env<'_>) {
+        self.make_room(engine);
+        self.methods.tell_new(engine.arena, &engine.contexts, engine.jvmti, env);
+        if engine.is_on() && self.looked_for_threads.is_none_or(|when| when.elapsed() >= THREADS_EVERY) {
+            self.find_threads(engine);
+        }
+        engine.threads.upkeep(engine.arena, None);
+        engine.threads.release(env);
+    }
+
+    /// Lays out memory ahead of the handlers.
+    pub fn make_room(&mut self, engine: &Engine) {
+        let mut chunks = Vec::new();
+        // When the arena is full, handlers count what they lose.
+        engine.contexts.upkeep(engine.arena, &mut chunks);
+        self.methods.expect(engine.arena, &chunks);
+        engine.arena.provide(&engine.samples, &mut Vec::new());
+    }
+
+    /// Watches the threads of the process that the VM does not tell of, and forgets those that are gone.
+    pub fn find_threads(&mut self, engine: &Engine) {
+        self.looked_for_threads = Some(Instant::now());
+        let Ok(tasks) = std::fs::read_dir("/proc/self/task") else { return };
+        let mut alive = Vec::new();
+        for task in tasks.flatten() {
+            let Some(tid) = task.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else {
+                continue;
+            };
+            alive.push(tid);
+            if own_thread::is_own(tid) || engine.threads.knows(tid) {
+                continue;
+            }
+            let name = std::fs::read(task.path().join("comm")).unwrap_or_default();
+            let name = name.strip_suffix(b"\n").unwrap_or(&name);
+            let found = Found { tid, env: std::ptr::null_mut(), name, thread: None };
+            engine.threads.add(engine.arena, found);
+        }
+        alive.sort_unstable();
+        engine.threads.upkeep(engine.arena, Some(&|tid| alive.binary_search(&tid).is_ok()));
+    }
+}
+
+/// Looks after things for as long as the process lives. The thread's body.
+pub fn body(env: &mut Env<'_>) {
+    let Some(engine) = Engine::get() else { return };
+    engine.forget_own_thread();
+    loop {
+        wait(engine);
+        let _ = env.with_frame(16, |env| lock(&engine.upkeep).run(engine, env));
+    }
+}
+
+/// Waits for a handler that wants something; while nothing is on, for as long as it takes.
+fn wait(engine: &Engine) {
+    let mut polled = libc::pollfd { fd: engine.wake.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let timeout = if engine.is_on() { EVERY.as_millis() as i32 } else { -1 };
+    let mut count = [0u8; 8];
+    // SAFETY: one pollfd, and eight bytes from our own descriptor.
+    unsafe {
+        libc::poll(&mut polled, 1, timeout);
+        libc::read(engine.wake.as_raw_fd(), count.as_mut_ptr().cast(), count.len());
+    }
+}

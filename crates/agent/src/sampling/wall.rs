@@ -1,0 +1,190 @@
+//! Wall-clock samples: what every Java thread is doing at regular moments, whether it runs or waits.
+//!
+//! A thread that has used no CPU time since it was last looked at has done nothing, so it is where it was: a thread that
+//! waits costs one look at its clock. Of one that has moved, the VM tells the state; if it waits, the VM walks its
+//! stack without disturbing it, and if it runs, it is sent a signal and takes its own sample.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use quipu_arena::append::Sample;
+use quipu_arena::layout::{event, run_state};
+use quipu_jvm::sys::{self, jvmtiFrameInfo};
+use quipu_jvm::{Env, Thread};
+
+use super::lost::{self, Cause};
+use super::threads::Watch;
+use super::walk::DEEPEST;
+use super::{Engine, monotonic};
+
+/// What was seen of a thread.
+struct Seen {
+    cpu: u64,
+    state: u32,
+}
+
+/// Samples until it is switched off. The thread's body.
+pub fn run(env: &mut Env<'_>) {
+    let Some(engine) = Engine::get() else { return };
+    engine.forget_own_thread();
+    let mut frames = vec![jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 }; DEEPEST];
+    let mut seen: HashMap<u32, Seen> = HashMap::new();
+    let mut then = monotonic();
+    let mut next = Instant::now();
+    loop {
+        let period = Duration::from_nanos(engine.wall_period());
+        if period.is_zero() {
+            return;
+        }
+        // A round that took longer than the period is followed by the next one, not by several.
+        next = (next + period).max(Instant::now());
+        std::thread::sleep(next.saturating_duration_since(Instant::now()));
+        let now = monotonic();
+        let round = Round { engine, now, value: now.saturating_sub(then) };
+        then = now;
+        let present = engine.threads.java();
+        seen.retain(|id, _| present.binary_search_by_key(id, |thread| thread.0).is_ok());
+        for (id, number, tid) in present {
+            if let Some(watch) = engine.threads.watch(number) {
+                round.visit(env, watch, (id, tid), &mut seen, &mut frames);
+            }
+        }
+        if engine.wants_upkeep() {
+            engine.wake();
+        }
+    }
+}
+
+/// One look at all threads.
+struct Round<'e> {
+    engine: &'e Engine,
+    now: u64,
+    value: u64,
+}
+
+impl Round<'_> {
+    fn visit(
+        &self,
+        env: &mut Env<'_>,
+        watch: &Watch,
+        (id, tid): (u32, i32),
+        seen: &mut HashMap<u32, Seen>,
+        frames: &mut [jvmtiFrameInfo],
+    ) {
+        let Some(cpu) = cpu_time(tid) else { return };
+        if let Some(before) = seen.get(&id).filter(|before| before.cpu == cpu)
+            && let Some(context) = watch.last_context()
+        {
+            // It was running and has not run since: it waits for a processor.
+            let state = if before.state == run_state::RUNNING { run_state::RUNNABLE } else { before.state };
+            return self.append(watch, context, state);
+        }
+        let engine = self.engine;
+        let state = env.with_frame(4, |env| {
+            let thread = engine.threads.thread(env, tid)?;
+            let state = self.state(thread, tid)?;
+            if state != run_state::RUNNING {
+                let context = stack(engine, thread, frames)?;
+                watch.set_last_context(context);
+                self.append(watch, context, state);
+            }
+            Some(state)
+        });
+        let Ok(Some(state)) = state else { return };
+        if state == run_state::RUNNING {
+            watch.set_wall_due(self.value);
+            send(tid, engine.signals.wall, watch.number());
+        }
+        seen.insert(id, Seen { cpu, state });
+    }
+
+    fn append(&self, watch: &Watch, context: u32, state: u32) {
+        let sample = Sample {
+            time: self.now,
+            value: self.value,
+            context,
+            thread: watch.id(),
+            event: event::WALL,
+            state,
+        };
+        if self.engine.arena.append_sample(&self.engine.samples, &sample) {
+            watch.mark_sampled();
+        } else {
+            lost::count(self.engine.arena, Cause::NoRoom);
+        }
+    }
+
+    /// What a thread is doing; `None` if it has ended.
+    fn state(&self, thread: Thread<'_>, tid: i32) -> Option<u32> {
+        const STATES: [(i32, u32); 5] = [
+            (sys::JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER, run_state::BLOCKED),
+            (sys::JVMTI_THREAD_STATE_SLEEPING, run_state::SLEEPING),
+            (sys::JVMTI_THREAD_STATE_PARKED, run_state::PARKED),
+            (sys::JVMTI_THREAD_STATE_IN_OBJECT_WAIT, run_state::WAITING),
+            (sys::JVMTI_THREAD_STATE_WAITING, run_state::WAITING),
+        ];
+        let flags = self.engine.jvmti.thread_state(Some(thread)).ok()?;
+        if flags & sys::JVMTI_THREAD_STATE_ALIVE == 0 {
+            return None;
+        }
+        let waits = STATES.iter().find(|(flag, _)| flags & flag != 0);
+        // Java calls everything else runnable, a thread that waits in native code as well.
+        waits
+            .map(|&(_, state)| state)
+            .or_else(|| Some(if waits_in_kernel(tid)? { run_state::NATIVE } else { run_state::RUNNING }))
+    }
+}
+
+/// The context of a thread that waits. The VM walks its stack; a thread that starts to run meanwhile is walked when it
+/// comes to a safepoint.
+fn stack(engine: &Engine, thread: Thread<'_>, frames: &mut [jvmtiFrameInfo]) -> Option<u32> {
+    let count = engine.jvmti.stack_trace(Some(thread), 0, frames).ok()?;
+    engine.walker.insert_waiting(engine.arena, &engine.contexts, frames.get(..count)?)
+}
+
+/// Nanoseconds of CPU time that a thread of this process has used.
+fn cpu_time(tid: i32) -> Option<u64> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel writes one timespec, or fails for a thread that is gone.
+    let known = unsafe { libc::clock_gettime(super::clock::of_thread(tid), &mut time) } == 0;
+    known.then_some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+/// Whether the kernel has a thread waiting for something.
+fn waits_in_kernel(tid: i32) -> Option<bool> {
+    let stat = std::fs::read(format!("/proc/self/task/{tid}/stat")).ok()?;
+    // The name, in parentheses, may hold anything.
+    let behind = stat.iter().rposition(|&byte| byte == b')')?;
+    Some(!matches!(stat.get(behind + 2), Some(b'R')))
+}
+
+/// Sends a thread the signal that makes it take its own sample.
+fn send(tid: i32, signal: i32, number: u32) {
+    #[repr(C)]
+    struct Info {
+        signal: i32,
+        error: i32,
+        code: i32,
+        pad: i32,
+        pid: i32,
+        uid: u32,
+        value: usize,
+        rest: [u64; 12],
+    }
+    const _: () = assert!(size_of::<Info>() == 128);
+    // SAFETY: plain queries and a call that reads one siginfo; a thread that is gone makes it fail.
+    unsafe {
+        let (pid, uid) = (libc::getpid(), libc::getuid());
+        let info = Info {
+            signal,
+            error: 0,
+            code: libc::SI_QUEUE,
+            pad: 0,
+            pid,
+            uid,
+            value: number as usize,
+            rest: [0; 12],
+        };
+        libc::syscall(libc::SYS_rt_tgsigqueueinfo, pid, tid, signal, &raw const info);
+    }
+}

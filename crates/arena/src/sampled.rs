@@ -1,0 +1,113 @@
+//! Reading what samplers wrote.
+
+use crate::bytes::Bytes;
+use crate::layout::{self, context, sample};
+
+/// A sampled context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Context {
+    /// What the VM, or the machine, calls the code.
+    pub code: u64,
+    /// Index of the caller's context.
+    pub parent: Option<u32>,
+    /// One of [`layout::frame`].
+    pub kind: u32,
+    /// Where the frame was in its method.
+    pub bci: Option<u32>,
+}
+
+/// A sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// Nanoseconds of the target's monotonic clock.
+    pub time: u64,
+    /// Nanoseconds it stands for.
+    pub value: u64,
+    /// Index of the context.
+    pub context: u32,
+    /// Id of the thread.
+    pub thread: u32,
+    /// One of [`layout::event`].
+    pub event: u32,
+    /// One of [`layout::run_state`].
+    pub state: u32,
+}
+
+/// All that samplers wrote.
+#[derive(Debug, Default)]
+pub struct Sampled {
+    /// Contexts, callers before those they call.
+    pub contexts: Vec<Context>,
+    /// Samples, in the order of writing.
+    pub samples: Vec<Sample>,
+    /// First id of each chunk, and the index that goes with it; sorted.
+    chunks: Vec<(u32, u32)>,
+}
+
+impl Sampled {
+    /// Reads a chunk's contexts; returns how many make no sense. Those that are not written yet do not count.
+    pub(crate) fn read_contexts(&mut self, bytes: Bytes<'_>, mut at: u64, end: u64) -> u64 {
+        let mut damaged = 0;
+        let Ok(first) = u32::try_from(at / context::SIZE) else { return 1 };
+        self.chunks.push((first, self.contexts.len() as u32));
+        while at + context::SIZE <= end {
+            let code = bytes.u64(at + context::CODE).unwrap_or(0);
+            let parent = bytes.u32(at + context::PARENT).unwrap_or(0);
+            let place = bytes.u32(at + context::PLACE).unwrap_or(0);
+            let bci = place & layout::NO_BCI;
+            let mut read = Context {
+                code,
+                parent: None,
+                kind: place >> 24,
+                bci: (bci != layout::NO_BCI).then_some(bci),
+            };
+            if parent != 0 {
+                match self.index_of(parent) {
+                    Some(index) => read.parent = Some(index),
+                    None => {
+                        damaged += u64::from(code != 0);
+                        read.code = 0;
+                    }
+                }
+            }
+            self.contexts.push(read);
+            at += context::SIZE;
+        }
+        damaged
+    }
+
+    /// Reads a chunk's samples, after all contexts; returns how many make no sense.
+    pub(crate) fn read_samples(&mut self, bytes: Bytes<'_>, mut at: u64, end: u64) -> u64 {
+        let mut damaged = 0;
+        while at + sample::SIZE <= end {
+            let word = |field| bytes.u32(at + field).unwrap_or(0);
+            let event = word(sample::EVENT);
+            let context = self.index_of(word(sample::CONTEXT));
+            let known =
+                context.filter(|&index| self.contexts.get(index as usize).is_some_and(|c| c.code != 0));
+            match (event & 0xff, known) {
+                (0, _) => {}
+                (_, None) => damaged += 1,
+                (kind, Some(context)) => self.samples.push(Sample {
+                    time: bytes.u64(at + sample::TIME).unwrap_or(0),
+                    value: bytes.u64(at + sample::VALUE).unwrap_or(0),
+                    context,
+                    thread: word(sample::THREAD),
+                    event: kind,
+                    state: event >> 8 & 0xff,
+                }),
+            }
+            at += sample::SIZE;
+        }
+        damaged
+    }
+
+    /// Index of the context with this id, if it has been read already.
+    fn index_of(&self, id: u32) -> Option<u32> {
+        let behind = self.chunks.partition_point(|&(first, _)| first <= id);
+        let &(first, index) = self.chunks.get(behind.checked_sub(1)?)?;
+        let index = index.checked_add(id - first)?;
+        let next = self.chunks.get(behind).map_or(self.contexts.len() as u32, |&(_, index)| index);
+        (index < next).then_some(index)
+    }
+}

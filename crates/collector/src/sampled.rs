@@ -1,0 +1,263 @@
+//! From samples in an arena to metrics, samples and losses in a profile.
+
+use std::collections::HashMap;
+
+use quipu_arena::layout::{CAUSES, event, frame, mark, run_state};
+use quipu_arena::reader::Contents;
+use quipu_arena::record::Record;
+use quipu_arena::sampled::{Context, Sample};
+use quipu_classfile::mutf8;
+use quipu_profile::{
+    Builder, Line, MethodFlags, MethodId, MethodSpec, MetricId, MetricSpec, NO_LABELS, NodeId,
+    Sample as Timed, ThreadId, ThreadSpec, UNKNOWN_SITE, Unit,
+};
+
+use crate::import::pairs;
+
+/// What samplers had seen at one moment.
+#[derive(Debug, Default)]
+pub struct Before {
+    /// The latest time that was told, by a sample or by the engine.
+    time: u64,
+    walks: u64,
+    lost: [u64; CAUSES.len()],
+}
+
+impl Before {
+    /// What an arena has so far.
+    pub fn of(contents: &Contents<'_>) -> Before {
+        let samples = contents.sampled.samples.iter().map(|sample| sample.time);
+        Before {
+            time: samples.chain(beginnings(contents)).max().unwrap_or(0),
+            walks: contents.header.walks,
+            lost: contents.header.lost,
+        }
+    }
+}
+
+/// Puts samples into the builder: those after `before`, if given.
+pub fn feed(contents: &Contents<'_>, before: Option<&Before>, builder: &mut Builder) {
+    let none = Before::default();
+    let before = before.unwrap_or(&none);
+    for ((cause, now), then) in CAUSES.iter().zip(contents.header.lost).zip(before.lost) {
+        if now > then {
+            builder.meta.lost.insert((*cause).to_owned(), now - then);
+        }
+    }
+    let began = beginnings(contents).filter(|&time| time > before.time).min();
+    let samples: Vec<&Sample> =
+        contents.sampled.samples.iter().filter(|sample| sample.time > before.time).collect();
+    if began.is_none() && samples.is_empty() {
+        return;
+    }
+    for key in ["cpu.clock", "cpu.clock.why"] {
+        if let Some(value) = facts(contents, key).last() {
+            builder.run.extra.push((key.to_owned(), value));
+        }
+    }
+    let walks = contents.header.walks.saturating_sub(before.walks);
+    builder.run.extra.push(("stack walks".to_owned(), walks.to_string()));
+    let header = &contents.header;
+    if header.samples > 0 {
+        builder.run.cost.push(format!(
+            "took {} samples of {:.1} us each",
+            header.samples,
+            header.sampling_nanos as f64 / header.samples as f64 / 1e3
+        ));
+    }
+    let first = samples.iter().map(|sample| sample.time).min();
+    let base = began.into_iter().chain(first).min().unwrap_or(0);
+    Feeder::new(contents, base, builder).feed(&samples);
+}
+
+/// What the engine said under `sampling.KEY`, in order.
+fn facts<'c>(contents: &'c Contents<'_>, key: &'c str) -> impl Iterator<Item = String> + 'c {
+    contents.records.iter().filter_map(move |record| match *record {
+        Record::Info { key: found, value } => {
+            let found = found.strip_prefix(b"sampling.")?;
+            (found == key.as_bytes()).then(|| mutf8::decode(value))
+        }
+        _ => None,
+    })
+}
+
+/// When sampling was begun, each time, on the target's clock.
+fn beginnings<'c>(contents: &'c Contents<'_>) -> impl Iterator<Item = u64> + 'c {
+    facts(contents, "began").filter_map(|time| time.parse().ok())
+}
+
+struct Feeder<'a> {
+    contents: &'a Contents<'a>,
+    builder: &'a mut Builder,
+    /// The moment that is time 0 of the profile.
+    base: u64,
+    /// The profile's methods by what the VM calls them.
+    methods: HashMap<u64, MethodId>,
+    marks: HashMap<u64, MethodId>,
+    threads: HashMap<u32, ThreadId>,
+    /// Node of a context in a thread's tree.
+    nodes: HashMap<(ThreadId, u32), NodeId>,
+    metrics: HashMap<(u32, Option<u32>), MetricId>,
+}
+
+impl<'a> Feeder<'a> {
+    fn new(contents: &'a Contents<'a>, base: u64, builder: &'a mut Builder) -> Self {
+        let mut feeder = Feeder {
+            contents,
+            builder,
+            base,
+            methods: HashMap::new(),
+            marks: HashMap::new(),
+            threads: HashMap::new(),
+            nodes: HashMap::new(),
+            metrics: HashMap::new(),
+        };
+        feeder.read_methods();
+        feeder
+    }
+
+    fn read_methods(&mut self) {
+        for record in &self.contents.records {
+            let Record::SampledMethod { code, native, class, name, descriptor, source, lines } = *record
+            else {
+                continue;
+            };
+            let lines: Vec<Line> =
+                pairs(lines).map(|(bci, line)| Line { bci: bci.into(), line: line.into() }).collect();
+            let spec = MethodSpec {
+                class: &mutf8::decode(class).replace('/', "."),
+                name: &mutf8::decode(name),
+                descriptor: &mutf8::decode(descriptor),
+                source: &mutf8::decode(source),
+                lines: &lines,
+                flags: if native == 1 { MethodFlags::NATIVE } else { MethodFlags::NONE },
+                ..MethodSpec::default()
+            };
+            let method = self.builder.method(spec);
+            self.methods.insert(code, method);
+        }
+    }
+
+    fn feed(mut self, samples: &[&Sample]) {
+        self.name_threads(samples);
+        for &sample in samples {
+            let Some(&thread) = self.threads.get(&sample.thread) else { continue };
+            let node = self.node(thread, sample.context);
+            let time = sample.time.saturating_sub(self.base);
+            // The time of a state is told by itself and as part of all time.
+            let state = (sample.event == event::WALL).then_some(sample.state);
+            for key in [Some((sample.event, None)), state.map(|state| (sample.event, Some(state)))] {
+                let Some(metric) = key.and_then(|(event, state)| self.metric(event, state)) else { continue };
+                self.builder.add(node, metric, sample.value);
+                self.builder.sample(Timed {
+                    time,
+                    thread,
+                    node,
+                    metric,
+                    value: sample.value,
+                    labels: NO_LABELS,
+                });
+            }
+        }
+    }
+
+    /// Trees of the threads that were sampled; threads of the same name share one.
+    fn name_threads(&mut self, samples: &[&Sample]) {
+        let mut told = HashMap::new();
+        for record in &self.contents.records {
+            if let Record::SampledThread { id, name, .. } = *record {
+                told.insert(id, mutf8::decode(name));
+            }
+        }
+        for sample in samples {
+            if self.threads.contains_key(&sample.thread) {
+                continue;
+            }
+            // A target that was killed may not have told all names.
+            let name = told.get(&sample.thread).map_or("?", String::as_str);
+            let thread = self.builder.thread(ThreadSpec { name, ..ThreadSpec::default() });
+            self.threads.insert(sample.thread, thread);
+        }
+    }
+
+    fn metric(&mut self, event: u32, state: Option<u32>) -> Option<MetricId> {
+        if let Some(&metric) = self.metrics.get(&(event, state)) {
+            return Some(metric);
+        }
+        let kind = match event {
+            event::CPU => "cpu",
+            event::WALL => "wall",
+            _ => return None,
+        };
+        let name = match state {
+            None => kind.to_owned(),
+            Some(state) => {
+                let state = run_state::NAMES.get(state as usize).copied().unwrap_or("unknown");
+                format!("{kind}.{state}")
+            }
+        };
+        // If the rate was changed, the longest: estimates of errors stay on the safe side.
+        let key = format!("{kind}.period");
+        let period = facts(self.contents, &key).filter_map(|text| text.parse().ok()).max().unwrap_or(0);
+        let metric = self.builder.metric(MetricSpec::sampled(&name, Unit::Nanoseconds, period));
+        self.metrics.insert((event, state), metric);
+        Some(metric)
+    }
+
+    /// The node of a context. Stacks can be thousands deep, so this does not recurse.
+    fn node(&mut self, thread: ThreadId, context: u32) -> NodeId {
+        let mut missing = Vec::new();
+        let mut at = Some(context);
+        let mut node = self.builder.root(thread);
+        while let Some(context) = at {
+            if let Some(&known) = self.nodes.get(&(thread, context)) {
+                node = known;
+                break;
+            }
+            missing.push(context);
+            at = self.context(context).and_then(|context| context.parent);
+        }
+        for context in missing.into_iter().rev() {
+            let Some(frame) = self.context(context) else { continue };
+            let caller = frame.parent.and_then(|parent| self.context(parent));
+            let site = caller.and_then(|caller| caller.bci).and_then(|bci| i32::try_from(bci).ok());
+            let method = self.method(frame);
+            // Two contexts that differ in the place of the youngest frame are one in the profile.
+            node = self.builder.child(node, method, site.unwrap_or(UNKNOWN_SITE));
+            self.nodes.insert((thread, context), node);
+        }
+        node
+    }
+
+    fn context(&self, index: u32) -> Option<Context> {
+        self.contents.sampled.contexts.get(index as usize).copied()
+    }
+
+    fn method(&mut self, context: Context) -> MethodId {
+        if context.kind != frame::MARK {
+            if let Some(&method) = self.methods.get(&context.code) {
+                return method;
+            }
+            let method = self.foreign("[method of an unloaded class]");
+            self.methods.insert(context.code, method);
+            return method;
+        }
+        if let Some(&method) = self.marks.get(&context.code) {
+            return method;
+        }
+        let cause = context.code.checked_sub(mark::FAILED).and_then(|cause| CAUSES.get(cause as usize));
+        let name = match (context.code, cause) {
+            (_, Some(cause)) => format!("[{}]", cause.trim_start_matches("walks.")),
+            (mark::NOT_JAVA, _) => "[not Java]".to_owned(),
+            (mark::NO_FRAMES, _) => "[no Java frames]".to_owned(),
+            _ => "[unknown method]".to_owned(),
+        };
+        let method = self.foreign(&name);
+        self.marks.insert(context.code, method);
+        method
+    }
+
+    fn foreign(&mut self, name: &str) -> MethodId {
+        self.builder.method(MethodSpec { name, flags: MethodFlags::FOREIGN, ..MethodSpec::default() })
+    }
+}

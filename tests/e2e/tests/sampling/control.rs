@@ -1,0 +1,138 @@
+//! Steering a profile while the program runs.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use quipu_e2e::{Shares, on_every_jdk, percent, scratch, tools};
+use quipu_profile::Profile;
+
+use crate::attached::Working;
+
+fn ctl(pid: &str, words: &[&str]) -> (bool, String) {
+    let output = Command::new(&tools().quipu).args(["ctl", pid]).args(words).output().expect("it runs");
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8_lossy(&said).into_owned())
+}
+
+fn fact(said: &str, key: &str) -> String {
+    let line = said.lines().find(|line| line.split_whitespace().next() == Some(key));
+    line.unwrap_or_else(|| panic!("no {key} in:\n{said}")).split_whitespace().skip(1).collect()
+}
+
+fn steer(pid: &str, words: &[&str]) -> String {
+    let (good, said) = ctl(pid, words);
+    assert!(good, "{words:?}: {said}");
+    said
+}
+
+/// Says something on the socket, and returns what comes back until the connection is closed.
+fn talk(socket: &str, bytes: &[u8]) -> String {
+    let mut stream = UnixStream::connect(socket).expect("it listens");
+    stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a timeout");
+    // Closed in the face of what is too long.
+    let _ = stream.write_all(bytes);
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[test]
+fn kinds_are_switched_on_and_off_while_the_program_runs() {
+    on_every_jdk(|jdk| {
+        let working = Working::start(jdk);
+        let pid = working.id();
+        let (good, said) = ctl(&pid, &["status"]);
+        assert!(!good && said.contains("no agent"), "{said}");
+        let said = steer(&pid, &["start", "cpu=500"]);
+        assert_eq!((fact(&said, "cpu"), fact(&said, "wall")), ("500".into(), "off".into()));
+        std::thread::sleep(Duration::from_millis(600));
+        let said = steer(&pid, &["start", "wall"]);
+        assert_eq!((fact(&said, "cpu"), fact(&said, "wall")), ("500".into(), "100".into()));
+        let said = steer(&pid, &["set", "cpu=1000"]);
+        assert_eq!(fact(&said, "cpu"), "1000");
+        std::thread::sleep(Duration::from_millis(300));
+        let said = steer(&pid, &["stop"]);
+        assert_eq!((fact(&said, "cpu"), fact(&said, "wall")), ("off".into(), "off".into()));
+        // Nothing is on: nothing is added.
+        let samples = fact(&said, "samples");
+        std::thread::sleep(Duration::from_millis(200));
+        assert_eq!(fact(&steer(&pid, &["status"]), "samples"), samples);
+        // The exact kind, on top of what there is.
+        assert_eq!(fact(&steer(&pid, &["start", "exact"]), "exact"), "on");
+        assert_eq!(fact(&steer(&pid, &["stop", "exact"]), "exact"), "off");
+        let file = scratch("control").join("out.quipu");
+        steer(&pid, &["dump", "-o", file.to_str().expect("a name")]);
+        let profile = Profile::load(&file).expect("a profile");
+        let cpu = Shares::of(&profile, "cpu");
+        assert!(percent(cpu.total("Working", "main"), cpu.sum()) > 50.0);
+        assert!(Shares::of(&profile, "wall").thread("main") > 0);
+        assert!(profile.metric("calls").is_some_and(|calls| calls.total() > 0));
+        working.finish();
+    });
+}
+
+#[test]
+fn garbage_closes_its_connection_and_nothing_else() {
+    on_every_jdk(|jdk| {
+        let working = Working::start(jdk);
+        let pid = working.id();
+        let said = steer(&pid, &["start", "cpu"]);
+        let socket = fact(&said, "arena").replace(".arena", ".socket");
+        let long = [b'x'; 100_000];
+        let mut noise = Vec::new();
+        for i in 0..50_000u32 {
+            noise.push((i.wrapping_mul(2_654_435_761) >> 13) as u8);
+        }
+        for garbage in
+            [&b"GET / HTTP/1.1\r\n\r\n"[..], b"\n", b"quipu/9 status\n", &long, &noise, b"\0\0\0\0\n"]
+        {
+            assert_eq!(talk(&socket, garbage), "");
+        }
+        let answer =
+            talk(&socket, b"quipu/1 explode\nquipu/1 set cpu=0\nquipu/1 set x\nquipu/1 status\nbye\n");
+        let errors = answer.lines().filter(|line| line.starts_with("error ")).count();
+        assert_eq!((errors, answer.contains("cpu=100\n")), (3, true), "{answer}");
+        // Somebody who connects and says nothing keeps nobody out for long.
+        let silent = UnixStream::connect(&socket).expect("it listens");
+        assert_eq!(fact(&steer(&pid, &["status"]), "cpu"), "100");
+        drop(silent);
+        working.finish();
+    });
+}
+
+/// Starts and stops every 100 ms.
+fn soak(time: Duration) {
+    on_every_jdk(|jdk| {
+        let working = Working::start(jdk);
+        let pid = working.id();
+        let said = steer(&pid, &["start", "cpu=1000"]);
+        let socket = fact(&said, "arena").replace(".arena", ".socket");
+        let end = Instant::now() + time;
+        let mut rounds = 0;
+        while Instant::now() < end {
+            for request in ["start cpu=1000 wall=100", "stop"] {
+                let answer = talk(&socket, format!("quipu/1 {request}\nend\n").as_bytes());
+                assert!(answer.starts_with("ok\n"), "{answer}");
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            rounds += 1;
+        }
+        assert!(rounds > 3, "{rounds} rounds");
+        assert_ne!(fact(&steer(&pid, &["status"]), "samples"), "0");
+        working.finish();
+    });
+}
+
+#[test]
+fn started_and_stopped_again_and_again() {
+    soak(Duration::from_secs(2));
+}
+
+#[test]
+fn started_and_stopped_for_five_minutes() {
+    if std::env::var_os("QUIPU_FULL").is_some() {
+        soak(Duration::from_secs(300));
+    }
+}

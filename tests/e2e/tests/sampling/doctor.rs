@@ -1,0 +1,27 @@
+//! What `quipu doctor` finds is what there is.
+
+use std::process::Command;
+
+use quipu_e2e::{on_every_jdk, tools};
+
+#[test]
+fn a_jvm_that_can_be_sampled_is_found_able() {
+    on_every_jdk(|jdk| {
+        let mut doctor = Command::new(&tools().quipu);
+        let output = doctor.arg("doctor").arg(jdk.home.join("bin/java")).output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{said}");
+        for what in ["ok  arena", "ok  jvm", "ok  --cpu", "ok  --wall"] {
+            assert!(said.contains(what), "no '{what}' in:\n{said}");
+        }
+    });
+}
+
+#[test]
+fn something_that_is_no_jvm_is_told_from_one() {
+    let mut doctor = Command::new(&tools().quipu);
+    let output = doctor.args(["doctor", "/bin/false"]).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(3));
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("no  jvm"), "{said}");
+}
