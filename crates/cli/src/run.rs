@@ -101,7 +101,10 @@ impl Run {
 pub fn save(profile: &Profile, path: &Path) -> anyhow::Result<()> {
     progress::during(format!("writing {}", path.display()), || profile.save(path))?;
     // States are parts of a metric that is there as a whole.
-    let whole = profile.metrics().iter().filter(|metric| !metric.name().contains('.'));
+    let whole = profile.metrics().iter().filter(|metric| {
+        let of = metric.name().split('.').next();
+        of == Some(metric.name()) || profile.metrics().iter().all(|other| Some(other.name()) != of)
+    });
     let totals: String = whole.map(|metric| format!(", {}", described(metric))).collect();
     eprintln!(
         "quipu: wrote {}: {} contexts{totals}. Look at it with: quipu report {}",
