@@ -227,7 +227,7 @@ fn number(key: &str, value: &str) -> Result<u64, BadOption> {
 }
 
 /// A number of bytecodes.
-fn positive(key: &str, value: &str) -> Result<u64, BadOption> {
+pub fn positive(key: &str, value: &str) -> Result<u64, BadOption> {
     match number(key, value)? {
         0 => Err(bad(key, value, "a number above 0")),
         some => Ok(some.min(BytecodeSampling::MOST)),

@@ -23,6 +23,7 @@ use crate::run::save;
 Examples:
   quipu ctl 4711 start cpu=1000 wall=20     stacks by CPU time and by elapsed time
   quipu ctl 4711 set cpu=100                another rate
+  quipu ctl 4711 set bytecodes=1000         a sample every 1,000 bytecodes, if there are such samples
   quipu ctl 4711 status                     what is on, how much there is, what it cost
   quipu ctl 4711 dump -o now.quipu          the profile so far
   quipu ctl 4711 stop wall                  one kind; without a kind, all of them")]
@@ -55,7 +56,7 @@ enum Command {
         #[arg(value_name = "KIND")]
         kinds: Vec<String>,
     },
-    /// Change a setting: cpu=RATE, wall=RATE, threads=NAME|NAME
+    /// Change a setting: cpu=RATE, wall=RATE, bytecodes=N, threads=NAME|NAME
     Set {
         /// What to change
         #[arg(required = true, value_name = "KEY=VALUE")]

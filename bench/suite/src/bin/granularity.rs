@@ -1,19 +1,18 @@
-//! Accuracy and cost of samples every N bytecodes, for many N, with and without jitter: figure 9 of Binder's paper.
+//! Accuracy of samples every N bytecodes, for many N, with and without jitter: figure 9 of Binder's paper.
 //!
-//! Each program runs exactly once per setting, because the samples are the same every time. The cost is the CPU time of
-//! the whole command, start and compilation included; steady states are the suite's business (`--kind bytecodes`).
+//! Each program runs once per setting, because the samples are the same every time. What they cost is the suite's
+//! business (`--kind bytecodes`).
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, ensure};
 use clap::Parser;
 use quipu_profile::{Matching, On, Profile, overlap};
-use wait4::Wait4;
 
-/// Accuracy and cost of samples every N bytecodes.
+/// Accuracy of samples every N bytecodes.
 #[derive(Parser)]
 #[command(after_help = "\
 Example:
@@ -46,7 +45,6 @@ const JITTERS: [u64; 2] = [0, 100];
 #[derive(Default)]
 struct Outcome {
     overlap: f64,
-    cost: f64,
     samples: u64,
 }
 
@@ -56,47 +54,26 @@ fn main() -> anyhow::Result<()> {
     let mut programs = String::new();
     for program in &options.programs {
         let words: Vec<&str> = program.split(':').collect();
-        let (_, plain) = options.run(None, &words)?;
-        let (exact, exact_cost) = options.run(Some(&["--exact"]), &words)?;
-        let exact = exact.context("an exact profile")?;
+        let exact = options.run(&["--exact"], &words)?;
         let total = exact.metric("bytecodes").context("bytecodes")?.total();
-        writeln!(
-            programs,
-            "- `{}`: {total} bytecodes, {} contexts; exact costs {:.2} times",
-            words.join(" "),
-            exact.tree().len(),
-            exact_cost / plain
-        )?;
+        let contexts = exact.tree().len();
+        writeln!(programs, "- `{}`: {total} bytecodes in {contexts} contexts", words.join(" "))?;
         let settings = EVERY.iter().flat_map(|n| JITTERS.map(|r| (n, r)));
         for ((every, jitter), sum) in settings.zip(&mut sums) {
             let (n, r) = (every.to_string(), jitter.to_string());
-            let (sampled, cost) =
-                options.run(Some(&["--bytecodes", &n, "--jitter", &r, "--seed", "1"]), &words)?;
-            let sampled = sampled.context("a sampled profile")?;
+            let sampled = options.run(&["--bytecodes", &n, "--jitter", &r], &words)?;
             sum.overlap += overlap(&sampled, &exact, "bytecodes", On::Context, Matching::default())?;
-            sum.cost += cost / plain;
             sum.samples += sampled.metric("samples.bytecodes").context("samples")?.total();
-            eprintln!("{program} every {n} + {r}: {:.2} % so far", sum.overlap);
         }
     }
     let n = options.programs.len() as f64;
-    let mut table = String::from(
-        "| N | samples | overlap, R = 0 | R = 100 | CPU ×, R = 0 | R = 100 |\n|---|---|---|---|---|---|\n",
-    );
+    let mut table = String::from("| N | samples | overlap, R = 0 | R = 100 |\n|---|---|---|---|\n");
     for (every, pair) in EVERY.iter().zip(sums.chunks(JITTERS.len())) {
         let [without, with] = pair else { continue };
-        writeln!(
-            table,
-            "| {every} | {} | {:.2} % | {:.2} % | {:.2} | {:.2} |",
-            with.samples,
-            without.overlap / n,
-            with.overlap / n,
-            without.cost / n,
-            with.cost / n
-        )?;
+        let (without, with, samples) = (without.overlap / n, with.overlap / n, with.samples);
+        writeln!(table, "| {every} | {samples} | {without:.2} % | {with:.2} % |")?;
     }
-    let head = "Overlap with the exact profile over contexts, and CPU time of the whole command in multiples of a plain \
-                run, on average over these programs:";
+    let head = "Overlap with the exact profile over contexts, on average over these programs:";
     fs::write(&options.table, format!("{head}\n\n{programs}\n{table}"))?;
     let line = |jitter: usize| -> Vec<f64> {
         sums.chunks(JITTERS.len()).filter_map(|pair| pair.get(jitter)).map(|sum| sum.overlap / n).collect()
@@ -107,32 +84,18 @@ fn main() -> anyhow::Result<()> {
 }
 
 impl Options {
-    /// Runs a program under Quipu, or plain; the profile, and the CPU seconds of the command.
-    fn run(&self, quipu: Option<&[&str]>, words: &[&str]) -> anyhow::Result<(Option<Profile>, f64)> {
+    /// Runs a program under Quipu.
+    fn run(&self, kind: &[&str], words: &[&str]) -> anyhow::Result<Profile> {
         let file = std::env::temp_dir().join(format!("granularity-{}.quipu", std::process::id()));
-        let mut command = match quipu {
-            Some(options) => {
-                let mut command = Command::new(&self.quipu);
-                command.arg("run").args(options).arg("--deterministic").arg("-o").arg(&file).arg("--");
-                command.arg(&self.java);
-                command
-            }
-            None => Command::new(&self.java),
-        };
-        command.arg("-cp").arg(&self.classes).args(words);
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-        let used = child.wait4()?;
-        ensure!(used.status.success(), "{} failed: {:?}", words.join(" "), quipu);
-        let cpu = (used.rusage.utime + used.rusage.stime).as_secs_f64();
-        let profile = quipu.map(|_| load(&file)).transpose()?;
-        Ok((profile, cpu))
+        let mut command = Command::new(&self.quipu);
+        command.arg("run").args(kind).arg("--deterministic").arg("-o").arg(&file).arg("--");
+        command.arg(&self.java).arg("-cp").arg(&self.classes).args(words);
+        let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status()?;
+        ensure!(status.success(), "{} failed under {kind:?}", words.join(" "));
+        let profile = Profile::load(&file)?;
+        fs::remove_file(&file)?;
+        Ok(profile)
     }
-}
-
-fn load(file: &Path) -> anyhow::Result<Profile> {
-    let profile = Profile::load(file)?;
-    fs::remove_file(file)?;
-    Ok(profile)
 }
 
 /// Overlap over N, both lines in one picture.
@@ -140,7 +103,7 @@ fn plot(lines: &[(&str, Vec<f64>)]) -> String {
     const COLOURS: [&str; 2] = ["#c03030", "#2060c0"];
     let all = lines.iter().flat_map(|(_, line)| line);
     let lowest = all.fold(100.0_f64, |low, &value| low.min(value));
-    let bottom = (lowest / 10.0).floor() * 10.0;
+    let bottom = ((lowest / 10.0).floor() * 10.0).min(90.0);
     let (first, last) = (EVERY[0] as f64, EVERY[EVERY.len() - 1] as f64);
     let x = |every: u64| 60.0 + 560.0 * (every as f64 / first).log10() / (last / first).log10();
     let y = |overlap: f64| 30.0 + 260.0 * (100.0 - overlap) / (100.0 - bottom);

@@ -2,7 +2,8 @@
 
 use quipu_arena::layout::{CAUSES, header};
 
-use crate::options::{Options, rate};
+use crate::bytecodes;
+use crate::options::{Options, positive, rate};
 use crate::sampling;
 use crate::session::Session;
 use crate::start;
@@ -23,7 +24,7 @@ pub fn run(session: &'static Session, request: &[String]) -> Reply {
         "stop" if words.is_empty() => {
             switch_off(session, "cpu")?;
             switch_off(session, "wall")?;
-            switch_off(session, "exact")?;
+            switch_off(session, if samples_bytecodes(session) { "bytecodes" } else { "exact" })?;
             Ok(status(session))
         }
         "stop" => {
@@ -67,14 +68,16 @@ fn switch_on(session: &'static Session, word: &str) -> Result<(), String> {
 fn switch_off(session: &'static Session, kind: &str) -> Result<(), String> {
     let mut wanted = sampling::current();
     match kind {
-        "exact" => {
+        "exact" if samples_bytecodes(session) => return Ok(()),
+        "bytecodes" if !samples_bytecodes(session) => return Ok(()),
+        "exact" | "bytecodes" => {
             return with_env(session, |env| {
                 start::remove_instrumentation(session, env).map_err(|e| e.to_string())
             });
         }
         "cpu" => wanted.cpu = None,
         "wall" => wanted.wall = None,
-        unknown => return Err(format!("unknown kind '{unknown}': exact, cpu or wall")),
+        unknown => return Err(format!("unknown kind '{unknown}': exact, bytecodes, cpu or wall")),
     }
     with_env(session, |env| start::sample(session, env, &wanted))
 }
@@ -83,6 +86,15 @@ fn switch_off(session: &'static Session, kind: &str) -> Result<(), String> {
 fn set(session: &'static Session, key: &str, value: &str) -> Result<(), String> {
     let mut wanted = sampling::current();
     match key {
+        "bytecodes" if !samples_bytecodes(session) => {
+            return Err(
+                "no samples are taken every so many bytecodes: run or attach with --bytecodes".to_owned()
+            );
+        }
+        "bytecodes" => {
+            bytecodes::set_granularity(session, positive(key, value).map_err(|e| e.to_string())?);
+            return Ok(());
+        }
         "cpu" => wanted.cpu = Some(rate(key, value).map_err(|e| e.to_string())?),
         "wall" => wanted.wall = Some(rate(key, value).map_err(|e| e.to_string())?),
         "threads" if !wanted.any() => return Err("nothing is sampled: start cpu or wall first".to_owned()),
@@ -91,9 +103,14 @@ fn set(session: &'static Session, key: &str, value: &str) -> Result<(), String> 
             let names = value.split('|').filter(|name| !name.is_empty());
             wanted.threads = names.map(|name| name.replace("%20", " ")).collect();
         }
-        unknown => return Err(format!("unknown setting '{unknown}': cpu, wall or threads")),
+        unknown => return Err(format!("unknown setting '{unknown}': bytecodes, cpu, wall or threads")),
     }
     with_env(session, |env| start::sample(session, env, &wanted))
+}
+
+/// Whether what is instrumented takes samples every so many bytecodes, instead of counting.
+fn samples_bytecodes(session: &Session) -> bool {
+    session.plan().is_some_and(|plan| plan.sampling)
 }
 
 /// Runs something in the VM, for which this thread joins it for a moment.
@@ -109,11 +126,14 @@ fn status(session: &Session) -> Vec<(String, String)> {
     let wanted = sampling::current();
     let rate = |rate: Option<u32>| rate.map_or("off".to_owned(), |rate| rate.to_string());
     let read = |field| session.arena.read(field).to_string();
+    let bytecodes = samples_bytecodes(session);
+    let exact = session.plan().is_some() && !bytecodes;
     let mut facts = [
         ("version", env!("CARGO_PKG_VERSION").to_owned()),
         ("pid", std::process::id().to_string()),
         ("arena", session.arena.path().display().to_string()),
-        ("exact", if session.plan().is_some() { "on" } else { "off" }.to_owned()),
+        ("exact", if exact { "on" } else { "off" }.to_owned()),
+        ("bytecodes", if bytecodes { read(header::EVERY) } else { "off".to_owned() }),
         ("cpu", rate(wanted.cpu)),
         ("wall", rate(wanted.wall)),
         ("threads", wanted.threads.join("|")),

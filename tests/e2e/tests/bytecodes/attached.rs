@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
 
 use quipu_e2e::{classes, on_every_jdk, scratch, tools};
-use quipu_profile::Profile;
+use quipu_profile::{Metric, Profile};
 
 /// A program that does not outlive a test that fails.
 struct Target(Child);
@@ -14,6 +14,43 @@ impl Drop for Target {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+fn ctl(pid: &str, words: &[&str]) -> Option<String> {
+    let output = Command::new(&tools().quipu).args(["ctl", pid]).args(words).output().expect("it runs");
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// A sample every 50 million bytecodes, then every 1,000.
+#[test]
+fn the_granularity_changes_while_the_program_runs() {
+    on_every_jdk(|jdk| {
+        let mut java = Command::new(jdk.home.join("bin/java"));
+        java.arg("-cp").arg(classes(jdk)).arg("Working").current_dir(scratch("cwd"));
+        java.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut target = Target(java.spawn().expect("java starts"));
+        let mut out = BufReader::new(target.0.stdout.take().expect("a pipe"));
+        out.read_line(&mut String::new()).expect("it works");
+        let pid = target.0.id().to_string();
+        let file = scratch("attached").join("out.quipu");
+        let mut quipu = Command::new(&tools().quipu);
+        quipu.args(["attach", &pid, "-d", "5", "--bytecodes", "50000000", "-o"]).arg(&file);
+        let mut attached = quipu.stderr(Stdio::null()).spawn().expect("it runs");
+        let on = |said: &str| {
+            said.lines().any(|line| line.starts_with("bytecodes ") && line.ends_with("50000000"))
+        };
+        while !ctl(&pid, &["status"]).is_some_and(|said| on(&said)) {
+            assert!(attached.try_wait().expect("a child").is_none(), "it ended before it could be steered");
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        let said = ctl(&pid, &["set", "bytecodes=1000"]).expect("it is steered");
+        assert!(said.lines().any(|line| line.starts_with("bytecodes ") && line.ends_with(" 1000")), "{said}");
+        assert!(ctl(&pid, &["set", "bytecodes=0"]).is_none());
+        assert!(attached.wait().expect("it ends").success());
+        let samples =
+            Profile::load(&file).expect("a profile").metric("samples.bytecodes").map_or(0, Metric::total);
+        assert!(samples > 2_000, "{samples}");
+    });
 }
 
 /// Exact before, samples, exact again: each profile has its own metrics and none of the other's counts.
