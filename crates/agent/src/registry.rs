@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use quipu_arena::layout;
-use quipu_arena::record::{Record, flag};
+use quipu_arena::record::{Record, RewrittenMethod, flag};
 use quipu_arena::writer::ArenaWriter;
 use quipu_classfile::ClassFile;
 use quipu_rewrite::Shape;
@@ -129,17 +129,17 @@ impl Registry {
                 layout::node_size(shape.slots, shape.blocks.len() as u32 / 3),
                 shape.slots,
             );
-            Record::Method {
+            RewrittenMethod {
                 id: shape.id,
                 class: id,
                 flags: if shape.sampled { flag::SAMPLED } else { 0 },
                 per_call: shape.per_call,
                 name: method.name(),
                 descriptor: method.descriptor(),
-                lines: &bytes_of_u16(&shape.lines),
-                sites: &bytes_of_u16(&shape.sites),
-                blocks: &bytes_of_u16(&shape.blocks),
-                derived: &shape.derived.iter().flat_map(|id| id.to_ne_bytes()).collect::<Vec<u8>>(),
+                lines: &shape.lines,
+                sites: &shape.sites,
+                blocks: &shape.blocks,
+                derived: &shape.derived,
             }
             .encode(&mut records);
         }
@@ -164,18 +164,7 @@ impl Registry {
             }
         };
         let id = state.take(1)?;
-        arena.log(&Record::Method {
-            id,
-            class: class_id,
-            flags: flag::OPAQUE,
-            per_call: 0,
-            name,
-            descriptor,
-            lines: b"",
-            sites: b"",
-            blocks: b"",
-            derived: b"",
-        })?;
+        arena.log(&Record::opaque_method(id, class_id, name, descriptor))?;
         self.set_size(id, layout::node_size(0, 0), 0);
         state.opaque.insert(key, id);
         Some(id)
@@ -209,8 +198,4 @@ fn hash_shapes(shapes: &[Shape]) -> u64 {
             .hash(&mut hasher);
     }
     hasher.finish()
-}
-
-fn bytes_of_u16(numbers: &[u16]) -> Vec<u8> {
-    numbers.iter().flat_map(|n| n.to_ne_bytes()).collect()
 }

@@ -271,6 +271,61 @@ impl<'a> Record<'a> {
     }
 }
 
+/// A method's record as those have it who write one.
+#[derive(Debug, Clone, Copy)]
+pub struct RewrittenMethod<'a> {
+    /// As in [`Record::Method`].
+    pub id: u32,
+    /// As in [`Record::Method`].
+    pub class: u32,
+    /// As in [`Record::Method`].
+    pub flags: u32,
+    /// As in [`Record::Method`].
+    pub per_call: u32,
+    /// As in [`Record::Method`].
+    pub name: &'a [u8],
+    /// As in [`Record::Method`].
+    pub descriptor: &'a [u8],
+    /// As in [`Record::Method`].
+    pub lines: &'a [u16],
+    /// As in [`Record::Method`].
+    pub sites: &'a [u16],
+    /// As in [`Record::Method`].
+    pub blocks: &'a [u16],
+    /// As in [`Record::Method`].
+    pub derived: &'a [u32],
+}
+
+impl RewrittenMethod<'_> {
+    /// Appends the record, padded, to `out`.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let bytes = |numbers: &[u16]| numbers.iter().flat_map(|n| n.to_ne_bytes()).collect::<Vec<u8>>();
+        Record::Method {
+            id: self.id,
+            class: self.class,
+            flags: self.flags,
+            per_call: self.per_call,
+            name: self.name,
+            descriptor: self.descriptor,
+            lines: &bytes(self.lines),
+            sites: &bytes(self.sites),
+            blocks: &bytes(self.blocks),
+            derived: &self.derived.iter().flat_map(|id| id.to_ne_bytes()).collect::<Vec<u8>>(),
+        }
+        .encode(out);
+    }
+}
+
+impl<'a> Record<'a> {
+    /// The record of an opaque method, of which nothing is known but its name.
+    pub fn opaque_method(id: u32, class: u32, name: &'a [u8], descriptor: &'a [u8]) -> Record<'a> {
+        let none: &[u8] = b"";
+        let (lines, sites, blocks, derived) = (none, none, none, none);
+        let flags = flag::OPAQUE;
+        Record::Method { id, class, flags, per_call: 0, name, descriptor, lines, sites, blocks, derived }
+    }
+}
+
 fn word(out: &mut Vec<u8>, n: u32) {
     out.extend_from_slice(&n.to_ne_bytes());
 }

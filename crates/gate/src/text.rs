@@ -51,7 +51,9 @@ pub(crate) fn headline(verdict: &Verdict) -> String {
     let failed = verdict.failed().count();
     let improved = verdict.subjects.iter().any(|subject| subject.outcome == Outcome::Improved);
     let grew = verdict.subjects.iter().any(|subject| subject.outcome == Outcome::Grew);
-    let metric = match verdict.subjects.iter().filter(|subject| subject.kind == SubjectKind::Test).count() {
+    let tests = verdict.subjects.iter().filter(|subject| subject.kind == SubjectKind::Test).count();
+    let is_of_tests = tests > 0;
+    let metric = match tests {
         0 => metric.clone(),
         tests if failed == 0 => format!("{metric} of {} tests", grouped(tests as u64)),
         tests => format!("{metric} of {} of {} tests", grouped(failed as u64), grouped(tests as u64)),
@@ -59,6 +61,7 @@ pub(crate) fn headline(verdict: &Verdict) -> String {
     match (failed, grew, improved) {
         (0, false, false) => format!("PASSED: {metric} as in the baseline"),
         (0, false, true) => format!("PASSED: fewer {metric} than in the baseline"),
+        (0, true, _) if is_of_tests => format!("PASSED: {metric} grew within their limits"),
         (0, true, _) => format!("PASSED: {metric} grew by no more than {limit}"),
         _ => format!("FAILED: {metric} grew by more than {limit}"),
     }

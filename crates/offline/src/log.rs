@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use quipu_arena::layout;
-use quipu_arena::record::{Record, flag};
+use quipu_arena::record::{Record, RewrittenMethod, flag};
 use quipu_classfile::ClassFile;
 use quipu_rewrite::Shape;
 
@@ -44,17 +44,17 @@ impl MethodLog {
         for shape in shapes {
             let Some(method) = class.method(shape.index) else { continue };
             self.size(shape.id, layout::node_size(shape.slots, shape.blocks.len() as u32 / 3), shape.slots);
-            Record::Method {
+            RewrittenMethod {
                 id: shape.id,
                 class: id,
                 flags: if shape.sampled { flag::SAMPLED } else { 0 },
                 per_call: shape.per_call,
                 name: method.name(),
                 descriptor: method.descriptor(),
-                lines: &bytes_of_u16(&shape.lines),
-                sites: &bytes_of_u16(&shape.sites),
-                blocks: &bytes_of_u16(&shape.blocks),
-                derived: &shape.derived.iter().flat_map(|id| id.to_ne_bytes()).collect::<Vec<u8>>(),
+                lines: &shape.lines,
+                sites: &shape.sites,
+                blocks: &shape.blocks,
+                derived: &shape.derived,
             }
             .encode(&mut self.records);
         }
@@ -75,11 +75,7 @@ impl MethodLog {
                 }
             };
             self.size(id, layout::node_size(0, 0), 0);
-            let none: &[u8] = b"";
-            let flags = flag::OPAQUE;
-            let (lines, sites, blocks, derived) = (none, none, none, none);
-            Record::Method { id, class, flags, per_call: 0, name, descriptor, lines, sites, blocks, derived }
-                .encode(&mut self.records);
+            Record::opaque_method(id, class, name, descriptor).encode(&mut self.records);
         }
     }
 
@@ -121,8 +117,4 @@ impl MethodLog {
             *entry = (size as u32, slots);
         }
     }
-}
-
-fn bytes_of_u16(numbers: &[u16]) -> Vec<u8> {
-    numbers.iter().flat_map(|n| n.to_ne_bytes()).collect()
 }

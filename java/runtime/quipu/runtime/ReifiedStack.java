@@ -41,7 +41,7 @@ public final class ReifiedStack {
     /** Next in the bucket of the table of live stacks. */
     ReifiedStack next;
 
-    /** The stack of threads that cannot have one: never sampled. */
+    /** The stack of threads that cannot have a tree, or shall have none: never sampled. */
     ReifiedStack() {
         cursor = null;
         left = ENDLESS;

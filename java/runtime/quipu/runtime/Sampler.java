@@ -180,13 +180,15 @@ public final class Sampler {
 
     private static ReifiedStack begin(Thread thread, int bucket) {
         Cursor cursor = Probe.cursor();
-        if (cursor.group < 0) {
+        boolean counted = cursor.group >= 0;
+        if (!counted && cursor.owner != thread) {
             return NOWHERE;
         }
         ReifiedStack stack = cursor.stack;
         if (stack == null) {
             try {
-                cursor.stack = stack = new ReifiedStack(cursor);
+                // A thread that is not to be counted has a stack too: it must be found as fast.
+                cursor.stack = stack = counted ? new ReifiedStack(cursor) : new ReifiedStack();
             } catch (OutOfMemoryError full) {
                 return NOWHERE;
             }

@@ -6,7 +6,7 @@ mod jmh;
 mod project;
 
 use project::Project;
-use quipu_e2e::on_every_jdk;
+use quipu_e2e::{jdks, on_every_jdk};
 
 const INSERT: &str = "int number = sorted[end];";
 /// Some thirty bytecodes more for each call; a call takes 2,400 when 500 numbers are sorted.
@@ -72,9 +72,10 @@ fn renaming_and_reordering_passes_and_limits_are_kept() {
             false => format!("{line}\n"),
         });
         project.write("quipu-tests.txt", &tolerant.collect::<String>());
-        let passed = project.test_without_maven(&["--once"]);
-        assert_eq!(passed.status, Some(0), "a limit of its own: {}", passed.said);
-        assert_eq!(project.test_without_maven(&["--update", "--once"]).status, Some(0));
+        let updated = project.test_without_maven(&["--update", "--once"]);
+        assert_eq!(updated.status, Some(0), "{}", updated.said);
+        let held = "PASSED: bytecodes of 30 tests grew within their limits";
+        assert!(updated.out.contains(held), "a limit of its own: {}", updated.said);
         assert_eq!(project.read("quipu-tests.txt").matches(" max=50%\n").count(), 4, "limits stay");
     });
 }
@@ -100,7 +101,8 @@ fn a_test_that_depends_on_the_clock_is_named_and_left_out() {
 
 #[test]
 fn tests_in_parallel_are_counted_apart_and_told() {
-    on_every_jdk(|jdk| {
+    let newest = jdks::find().into_iter().max_by_key(|jdk| jdk.feature);
+    newest.iter().for_each(|jdk| {
         let project = Project::new(jdk);
         assert_eq!(project.test_without_maven(&["--update", "--once"]).status, Some(0));
         let sequential = project.read("quipu-tests.txt");

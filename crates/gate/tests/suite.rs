@@ -1,0 +1,76 @@
+//! Tests found in a profile, and where two runs of one part.
+#![allow(missing_docs, reason = "tests say what they test by their names")]
+
+use quipu_gate::suite::{self, Work};
+use quipu_profile::{Builder, MethodSpec, MetricSpec, NodeId, Profile, ThreadSpec, UNKNOWN_SITE};
+
+/// A profile of a JVM that ran two tests; `rounds` is how often the second one's loop calls something.
+fn profile(rounds: u64) -> Profile {
+    let mut builder = Builder::new();
+    let notes = ["method\ta.FirstTest\tadds\t()V", "dynamic\ta.FirstTest\tall\t()Ljava/util/List;"];
+    builder.meta.extra = notes.map(|note| ("test".to_owned(), note.to_owned())).to_vec();
+    let (calls, bytecodes) = (builder.metric(MetricSpec::calls()), builder.metric(MetricSpec::bytecodes()));
+    let thread = builder.thread(ThreadSpec { name: "main", ..ThreadSpec::default() });
+    let mut node = |parent: Option<NodeId>, class, name, counts: [u64; 2]| {
+        let method = builder.method(MethodSpec { class, name, descriptor: "()V", ..MethodSpec::default() });
+        let parent = parent.unwrap_or(builder.root(thread));
+        let node = builder.push(parent, method, UNKNOWN_SITE);
+        builder.add(node, calls, counts[0]);
+        builder.add(node, bytecodes, counts[1]);
+        Some(node)
+    };
+    let engine = node(None, "org.Engine", "execute", [2, 500]);
+    node(engine, "a.FirstTest", "<init>", [2, 10]);
+    node(engine, "a.FirstTest", "setUp", [2, 10]);
+    node(engine, "a.FirstTest", "all", [1, 7]);
+    let test = node(engine, "a.FirstTest", "adds", [1, 20]);
+    node(test, "a.Sum", "add", [4, 40]);
+    // A class that the test is the first to use.
+    let initialiser = node(test, "a.Sum", "<clinit>", [1, 1000]);
+    node(initialiser, "a.Sum", "table", [1, 3000]);
+    let made = node(engine, "a.FirstTest", "lambda$all$0", [3, 30]);
+    let again = node(made, "a.FirstTest", "adds", [3, 60]);
+    node(again, "a.Sum", "add", [rounds, 10 * rounds]);
+    builder.finish()
+}
+
+#[test]
+fn a_test_is_what_is_below_its_method_without_initialisers() {
+    let tests = suite::of_tests(&profile(9));
+    let works = suite::works(&tests);
+    assert_eq!(works.len(), 2, "{works:?}");
+    let adds = Work { runs: 1, bytecodes: 60, calls: 5, allocations: None };
+    assert_eq!(works["a.FirstTest.adds()"], adds);
+    // Called by a test, a test's method is part of that one.
+    let all = Work { runs: 3, bytecodes: 30 + 60 + 90, calls: 3 + 3 + 9, allocations: None };
+    assert_eq!(works["a.FirstTest.all()"], all);
+    let names: Vec<&str> = tests.threads().iter().map(|thread| tests.str(thread.name)).collect();
+    assert_eq!(
+        names,
+        ["a.FirstTest.adds()", "a.FirstTest.adds() [class initialisation]", "a.FirstTest.all()"]
+    );
+    assert_eq!(
+        tests.metric("bytecodes").expect("bytecodes").total(),
+        60 + 4000 + 180,
+        "the engine is not in it"
+    );
+    assert!(tests.meta.extra.is_empty(), "notes are used up");
+}
+
+#[test]
+fn two_runs_part_at_the_outermost_difference() {
+    let (first, second) = (suite::of_tests(&profile(9)), suite::of_tests(&profile(11)));
+    assert_eq!(suite::parting(&first, &second, "a.FirstTest.adds()"), None);
+    let parting = suite::parting(&first, &second, "a.FirstTest.all()").expect("a difference");
+    assert_eq!(
+        parting.sentence(),
+        "a.FirstTest.lambda$all > a.FirstTest.adds > a.Sum.add: 9 calls in one run, 11 in the other"
+    );
+}
+
+#[test]
+fn threads_of_tests_are_those_they_began_on() {
+    let profile = profile(1);
+    let threads = suite::threads_of_tests(&profile);
+    assert_eq!(threads.iter().map(|thread| profile.str(thread.name)).collect::<Vec<_>>(), ["main"]);
+}
