@@ -19,6 +19,8 @@ pub struct Context {
 /// A sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
+    /// Its offset in the arena, which never changes; later ones have larger ones.
+    pub at: u64,
     /// Nanoseconds of the target's monotonic clock.
     pub time: u64,
     /// Nanoseconds it stands for.
@@ -89,6 +91,7 @@ impl Sampled {
                 (0, _) => {}
                 (_, None) => damaged += 1,
                 (kind, Some(context)) => self.samples.push(Sample {
+                    at,
                     time: bytes.u64(at + sample::TIME).unwrap_or(0),
                     value: bytes.u64(at + sample::VALUE).unwrap_or(0),
                     context,

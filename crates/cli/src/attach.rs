@@ -1,6 +1,6 @@
 //! `quipu attach`: profile a JVM that runs, then leave it as it was.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use quipu_collector::arena::ArenaFile;
 use quipu_collector::attach::{Attach as Channel, Target};
+use quipu_collector::control::Control;
 use quipu_collector::import::{self, Baseline};
 use quipu_collector::jvms;
 
@@ -26,6 +27,7 @@ use crate::run::save;
 Examples:
   quipu attach 4711 -d 10 -o slow.quipu
   quipu attach 4711 --cpu -d 30 -o cpu.quipu
+  quipu attach 4711 --cpu --loop 60 -o cpu.quipu     cpu-0001.quipu after a minute, and so on
   quipu attach com.acme.Main --include com.acme
   quipu ps                                  lists the JVMs to choose from")]
 pub struct Attach {
@@ -39,6 +41,10 @@ pub struct Attach {
     /// For how long; until Ctrl-C or the end of the target if absent
     #[arg(short, long, value_name = "SECONDS", value_parser = seconds)]
     duration: Option<Duration>,
+
+    /// Write a file every so many seconds, each with what happened since the one before: profile-0001.quipu, …
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    r#loop: Option<Duration>,
 
     /// Where to write the profile
     #[arg(short, long, value_name = "FILE", default_value = "profile.quipu")]
@@ -56,7 +62,7 @@ impl Attach {
         let target = Target::find(pid).map_err(Failure::target)?;
         let channel = Channel::new(&target).with_timeout(ANSWER);
         // Counts of earlier profiles of the same target are taken off.
-        let before = match ArenaFile::of_process(pid).map_err(Failure::target)? {
+        let mut before = match ArenaFile::of_process(pid).map_err(Failure::target)? {
             Some(mut arena) => Some(Baseline::read(&arena.read()?).map_err(Failure::target)?),
             None => None,
         };
@@ -69,38 +75,81 @@ impl Attach {
             ))
         })?;
         eprintln!("quipu: profiling {pid}{}", if self.duration.is_some() { "" } else { "; Ctrl-C ends it" });
-        let alive = progress::during(format!("profiling {pid}"), || wait(&target, self.duration))?;
+        let until = self.duration.map(|duration| Instant::now() + duration);
+        let mut files = 0;
+        let alive = loop {
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            let next = self.r#loop.filter(|every| left.is_none_or(|left| *every < left));
+            let state = progress::during(format!("profiling {pid}"), || wait(&target, next.or(left)))?;
+            if next.is_none() || state != Waited::Enough {
+                break state != Waited::TargetEnded;
+            }
+            // Names of what was sampled last must be there; an agent that cannot be asked has told most of them.
+            let _ = Control::of_process(pid).and_then(|control| control.ask(&["dump"]));
+            let bytes = arena.read()?;
+            files += 1;
+            self.save(&bytes, before.as_ref(), &numbered(&self.output, files))?;
+            before = Some(Baseline::read(&bytes).map_err(Failure::target)?);
+        };
         if alive {
             let stopping = || channel.load_agent(&library, "stop");
             progress::during("putting its classes back", stopping).map_err(Failure::target)?;
         }
-        let mut profile = progress::during("reading the profile", || {
-            import::profile_since(&arena.read()?, before.as_ref()).map_err(Failure::target)
-        })?;
-        profile.meta.target.command = vec!["attach".to_owned(), profile.meta.target.main.clone()];
-        profile.meta.options.extend(crate::recorded::options(&self.kinds));
-        save(&profile, &self.output)?;
+        let output = match self.r#loop {
+            Some(_) => numbered(&self.output, files + 1),
+            None => self.output.clone(),
+        };
+        self.save(&arena.read()?, before.as_ref(), &output)?;
         if !alive {
             // The target ended first and left its arena to us.
             let _ = std::fs::remove_file(arena.path());
         }
         Ok(DONE)
     }
+
+    fn save(&self, arena: &[u8], before: Option<&Baseline>, output: &Path) -> anyhow::Result<()> {
+        let reading = || import::profile_since(arena, before).map_err(Failure::target);
+        let mut profile = progress::during("reading the profile", reading)?;
+        profile.meta.target.command = vec!["attach".to_owned(), profile.meta.target.main.clone()];
+        profile.meta.options.extend(crate::recorded::options(&self.kinds));
+        save(&profile, output)
+    }
 }
 
-/// Waits for the time to pass, for Ctrl-C, or for the target to end; tells whether the target still runs.
-fn wait(target: &Target, duration: Option<Duration>) -> anyhow::Result<bool> {
+/// `cpu.quipu` becomes `cpu-0001.quipu`.
+fn numbered(path: &Path, number: u32) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let extension = path.extension().map(|e| format!(".{}", e.to_string_lossy())).unwrap_or_default();
+    path.with_file_name(format!("{stem}-{number:04}{extension}"))
+}
+
+/// Why waiting is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waited {
+    /// The time has passed.
+    Enough,
+    /// Somebody pressed Ctrl-C.
+    Interrupted,
+    /// The target has ended.
+    TargetEnded,
+}
+
+/// Waits for the time to pass, for Ctrl-C, or for the target to end.
+pub fn wait(target: &Target, duration: Option<Duration>) -> anyhow::Result<Waited> {
     let interrupted = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(signal_hook::consts::SIGINT, Arc::clone(&interrupted))?;
     let end = duration.map(|duration| Instant::now() + duration);
-    while !interrupted.load(Ordering::Relaxed) && end.is_none_or(|end| Instant::now() < end) {
+    while !interrupted.load(Ordering::Relaxed) {
+        if end.is_some_and(|end| Instant::now() >= end) {
+            return Ok(Waited::Enough);
+        }
         if Target::find(target.pid()).is_err() {
-            return Ok(false);
+            return Ok(Waited::TargetEnded);
         }
         let left = end.map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()));
         std::thread::sleep(left.min(Duration::from_millis(100)));
     }
-    Ok(true)
+    Ok(Waited::Interrupted)
 }
 
 /// The process a person means.
@@ -128,7 +177,8 @@ pub fn find(target: &str) -> anyhow::Result<u32> {
     }
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+/// A number of seconds.
+pub fn seconds(text: &str) -> Result<Duration, String> {
     let number: f64 =
         text.trim_end_matches('s').parse().map_err(|_| "must be a number of seconds".to_owned())?;
     Duration::try_from_secs_f64(number).map_err(|_| "must be a number of seconds".to_owned())

@@ -83,12 +83,7 @@ impl Ctl {
             }
             Command::Status { json: false } => tell(&ask(pid, &["status".to_owned()])?),
             Command::Start { kinds } => {
-                if let Err(ControlError::NoAgent) = Control::of_process(pid) {
-                    let target = Target::find(pid).map_err(Failure::target)?;
-                    Channel::new(&target)
-                        .load_agent(&agent::library()?, agent::IDLE)
-                        .map_err(Failure::target)?;
-                }
+                ensure_agent(pid)?;
                 tell(&ask(pid, &words("start", kinds))?);
             }
             Command::Stop { kinds } => tell(&ask(pid, &words("stop", kinds))?),
@@ -106,13 +101,22 @@ impl Ctl {
     }
 }
 
+/// Brings an agent into a process that has none; tells whether that was so.
+pub fn ensure_agent(pid: u32) -> anyhow::Result<bool> {
+    let Err(ControlError::NoAgent) = Control::of_process(pid) else { return Ok(false) };
+    let target = Target::find(pid).map_err(Failure::target)?;
+    Channel::new(&target).load_agent(&agent::library()?, agent::IDLE).map_err(Failure::target)?;
+    Ok(true)
+}
+
 /// A request is one line of words.
 fn words(command: &str, rest: &[String]) -> Vec<String> {
     let rest = rest.iter().map(|word| word.replace(' ', "%20").replace('\n', "%0A"));
     std::iter::once(command.to_owned()).chain(rest).collect()
 }
 
-fn ask(pid: u32, words: &[String]) -> anyhow::Result<Vec<(String, String)>> {
+/// Asks the agent in a process.
+pub fn ask(pid: u32, words: &[String]) -> anyhow::Result<Vec<(String, String)>> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let answer = Control::of_process(pid).and_then(|control| control.ask(&words));
     answer.map_err(|error| match error {

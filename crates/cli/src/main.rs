@@ -27,6 +27,7 @@ mod report;
 mod run;
 mod test;
 mod test_api;
+mod top;
 mod variation;
 
 use std::process::ExitCode;
@@ -59,6 +60,7 @@ enum Command {
     AgentApi(agent_api::AgentApi),
     Calibrate(calibrate::Calibrate),
     Ctl(ctl::Ctl),
+    Top(top::Top),
     Ps(ps::Ps),
     Doctor(doctor::Doctor),
     Instrument(instrument::Instrument),
@@ -85,6 +87,7 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
         Command::AgentApi(command) => command.run(),
         Command::Calibrate(command) => command.run(),
         Command::Ctl(command) => command.run(),
+        Command::Top(command) => command.run(),
         Command::Ps(command) => command.run(),
         Command::Doctor(command) => command.run(),
         Command::Instrument(command) => command.run(),

@@ -17,6 +17,8 @@ use crate::import::pairs;
 /// What samplers had seen at one moment.
 #[derive(Debug, Default)]
 pub struct Before {
+    /// Where the last sample is.
+    at: u64,
     /// The latest time that was told, by a sample or by the engine.
     time: u64,
     walks: u64,
@@ -28,6 +30,7 @@ impl Before {
     pub fn of(contents: &Contents<'_>) -> Before {
         let samples = contents.sampled.samples.iter().map(|sample| sample.time);
         Before {
+            at: contents.sampled.samples.iter().map(|sample| sample.at).max().unwrap_or(0),
             time: samples.chain(beginnings(contents)).max().unwrap_or(0),
             walks: contents.header.walks,
             lost: contents.header.lost,
@@ -46,7 +49,7 @@ pub fn feed(contents: &Contents<'_>, before: Option<&Before>, builder: &mut Buil
     }
     let began = beginnings(contents).filter(|&time| time > before.time).min();
     let samples: Vec<&Sample> =
-        contents.sampled.samples.iter().filter(|sample| sample.time > before.time).collect();
+        contents.sampled.samples.iter().filter(|sample| sample.at > before.at).collect();
     if began.is_none() && samples.is_empty() {
         return;
     }

@@ -65,3 +65,39 @@ fn threads_and_methods_that_were_there_before_have_names() {
         working.finish();
     });
 }
+
+#[test]
+fn files_are_written_one_after_the_other() {
+    on_every_jdk(|jdk| {
+        let working = Working::start(jdk);
+        let directory = scratch("loop");
+        let mut quipu = Command::new(&tools().quipu);
+        quipu.args(["attach", &working.id(), "--cpu", "1000", "-d", "1.5", "--loop", "0.5", "-o"]);
+        let output = quipu.arg(directory.join("out.quipu")).output().expect("it runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let mut shares = Vec::new();
+        for i in 1..=3 {
+            let profile = Profile::load(directory.join(format!("out-000{i}.quipu"))).expect("a profile");
+            shares.push(Shares::of(&profile, "cpu").total("Working", "main"));
+        }
+        // Each has its own part: none has what all of them have.
+        let sum: u64 = shares.iter().sum();
+        assert!(shares.iter().all(|&share| percent(share, sum) > 5.0), "{shares:?}");
+        working.finish();
+    });
+}
+
+#[test]
+fn hot_methods_are_shown_live() {
+    on_every_jdk(|jdk| {
+        let working = Working::start(jdk);
+        let mut quipu = Command::new(&tools().quipu);
+        quipu.args(["top", &working.id(), "--every", "0.5", "--rounds", "2", "--rate", "1000"]);
+        let output = quipu.output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(said.matches("METHOD").count(), 2, "{said}");
+        assert!(said.contains("  main\n") && said.contains("Working."), "{said}");
+        working.finish();
+    });
+}
