@@ -1,5 +1,5 @@
 //! Exact profiles: every method finds its node when it is entered and counts its bytecodes there, however it is left
-//! ([`counted`](crate::counted)). Opaque methods count nothing; those that call others hide what they call.
+//! (`counted.rs`). Opaque methods count nothing; those that call others hide what they call.
 
 use quipu_classfile::opcode::InstructionClass;
 use quipu_classfile::{ClassEditor, ClassFile, Code, EditError, Method, Snippet, VerificationType};
