@@ -29,8 +29,6 @@ pub mod tag {
 pub mod flag {
     /// Native or intrinsic: a leaf, nothing below it is counted.
     pub const OPAQUE: u32 = 1;
-    /// The method runs per_call through: its bytecodes are calls times `per_call` plus the node's.
-    pub const STRAIGHT: u32 = 2;
     /// The method's nodes have a number of samples in place of bytecodes.
     pub const SAMPLED: u32 = 4;
 }
@@ -60,7 +58,7 @@ pub enum Record<'a> {
         class: u32,
         /// See [`flag`].
         flags: u32,
-        /// Bytecodes of one complete run, for per_call methods.
+        /// Bytecodes that every call executes and that are not counted otherwise.
         per_call: u32,
         /// Name.
         name: &'a [u8],

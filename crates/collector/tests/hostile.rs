@@ -15,7 +15,7 @@ use quipu_arena::record::{Record, flag};
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// Something of everything: records of all kinds, two trees, sites, blocks, opaque and straight methods.
+/// Something of everything: records of all kinds, two trees, sites, blocks, opaque methods.
 fn sample() -> Vec<u8> {
     let mut log = Vec::new();
     for (id, name) in [(1u32, &b"a/B"[..]), (2, b"a/C$1")] {
@@ -25,13 +25,13 @@ fn sample() -> Vec<u8> {
         Record::Method {
             id,
             class: 1 + id % 2,
-            flags: if id == 5 { flag::OPAQUE } else { flag::STRAIGHT * (id % 2) },
+            flags: if id == 5 { flag::OPAQUE } else { 0 },
             per_call: id,
             name: &[b'm', b'0' + id as u8],
             descriptor: b"()V",
             lines: &[0, 0, 7, 0, 4, 0, 8, 0],
             sites: &[3, 0, 6, 0],
-            blocks: &[0, 0, 5, 0, 9, 0, 2, 0],
+            blocks: &[0, 0, 5, 0, 1, 0, 9, 0, 2, 0, 0, 0],
             derived: &[5, 0, 0, 0],
         }
         .encode(&mut log);

@@ -56,7 +56,8 @@ impl Arena {
             if let Some(&callee) = methods.get(i + 1) {
                 let at = node::SLOTS + slot::SIZE;
                 put(at + slot::METHOD, &layout::method_word(callee).to_ne_bytes());
-                put(at + slot::NODE, &id(i + 1).to_ne_bytes());
+                let distance = (stride - at) as i32 / layout::LINK_UNIT as i32;
+                put(at + slot::NODE, &distance.to_ne_bytes());
                 put(at + slot::CALLS, &(i as u64 + 1).to_ne_bytes());
             }
         }
