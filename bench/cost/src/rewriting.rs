@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use quipu_classfile::{BlockAnalysis, ClassFile};
-use quipu_rewrite::{Call, Known, OpaqueCallee, Plan, Selection, rewrite};
+use quipu_rewrite::{Call, Known, OpaqueCallee, Plan, rewrite};
 
 /// Bytes of bytecode up to which HotSpot inlines any method, inlines one that is called often, and compiles one at all.
 const TINY: usize = 35;
@@ -79,20 +79,7 @@ fn length(class: &ClassFile<'_>, index: usize) -> Result<usize, Box<dyn Error>> 
 }
 
 fn plan(analysis: BlockAnalysis) -> Plan {
-    Plan {
-        runtime: "java/quipu",
-        relative_to: None,
-        direct: true,
-        folds: false,
-        analysis,
-        sites: false,
-        blocks: false,
-        allocations: false,
-        selection: Selection::default(),
-        activation: false,
-        sampling: false,
-        weights: None,
-    }
+    Plan { direct: true, analysis, ..Plan::new("java/quipu") }
 }
 
 struct NothingKnown;

@@ -28,7 +28,8 @@ pub fn transform(session: &Session, loader: Option<Object<'_>>, bytes: &[u8]) ->
     };
     session.world.learn(&class);
     if class.name() == thread_field::CLASS && session.options.direct {
-        let rewritten = session.plan().and_then(|plan| transform_parsed(session, &plan, BOOT_LOADER, &class));
+        let plan = session.plan().filter(|plan| plan.touches(class.name()));
+        let rewritten = plan.and_then(|plan| transform_parsed(session, &plan, BOOT_LOADER, &class));
         return with_thread_field(session, rewritten.as_deref().unwrap_or(bytes));
     }
     let plan = session.plan()?;

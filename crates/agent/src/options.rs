@@ -145,18 +145,15 @@ impl Options {
     /// How classes are to be rewritten.
     pub fn plan(&self) -> Plan {
         Plan {
-            runtime: "java/quipu",
-            relative_to: None,
-            direct: false,
             folds: self.max_depth != u32::MAX,
             analysis: self.analysis,
             sites: self.sites,
             blocks: self.blocks,
             allocations: self.allocations,
             selection: self.selection.clone(),
-            activation: false,
             sampling: self.bytecodes.is_some(),
             weights: self.weights.as_ref().map(|(_, weights)| Arc::clone(weights)),
+            ..Plan::new("java/quipu")
         }
     }
 

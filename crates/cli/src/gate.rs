@@ -100,7 +100,7 @@ impl Gate {
             is_application: &variation::is_application,
         };
         let verdict = quipu_gate::gate(&baseline, &new, &question).map_err(Failure::usage)?;
-        self.print(&verdict)?;
+        print(&verdict, self.json, self.markdown)?;
         match (self.update, verdict.passed()) {
             (true, _) => self.accept(&new),
             (false, true) => Ok(DONE),
@@ -129,19 +129,20 @@ impl Gate {
         )))
     }
 
-    fn print(&self, verdict: &Verdict) -> anyhow::Result<()> {
-        let text = match (self.json, self.markdown) {
-            (true, _) => quipu_gate::json(verdict),
-            (_, true) => quipu_gate::markdown(verdict),
-            _ => quipu_gate::text(verdict),
-        };
-        io::stdout().lock().write_all(text.as_bytes())?;
-        Ok(())
-    }
-
     fn accept(&self, new: &Profile) -> anyhow::Result<u8> {
         new.save(&self.baseline)?;
         eprintln!("quipu: {} now has the new numbers", self.baseline.display());
         Ok(DONE)
     }
+}
+
+/// Prints a verdict: for people, or in one of the other forms.
+pub fn print(verdict: &Verdict, json: bool, markdown: bool) -> anyhow::Result<()> {
+    let text = match (json, markdown) {
+        (true, _) => quipu_gate::json(verdict),
+        (_, true) => quipu_gate::markdown(verdict),
+        _ => quipu_gate::text(verdict),
+    };
+    io::stdout().lock().write_all(text.as_bytes())?;
+    Ok(())
 }

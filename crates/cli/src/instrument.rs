@@ -162,18 +162,14 @@ impl Instrument {
             ),
         };
         Ok(Plan {
-            runtime: quipu_offline::RUNTIME_PACKAGE,
-            relative_to: None,
-            direct: false,
+            // The program may be started with another depth than it is instrumented with.
             folds: true,
             analysis,
             sites: self.sites,
             blocks: self.blocks,
-            allocations: false,
             selection,
-            activation: false,
             sampling: self.sampling.bytecodes.is_some(),
-            weights: None,
+            ..Plan::new(quipu_offline::RUNTIME_PACKAGE)
         })
     }
 

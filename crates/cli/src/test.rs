@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -142,7 +142,7 @@ impl Test {
             if let Some(second) = &second {
                 self.explain(verdict, &second.profile);
             }
-            self.print(verdict)?;
+            crate::gate::print(verdict, self.json, self.markdown)?;
         }
         if self.update {
             self.accept(jvm, baseline.unwrap_or_default(), &first, second.as_ref(), &unstable)?;
@@ -248,16 +248,6 @@ impl Test {
         } else if let Err(error) = suite::explain(verdict, &baseline, new) {
             eprintln!("quipu: where the new work is, is not known: {error}");
         }
-    }
-
-    fn print(&self, verdict: &Verdict) -> anyhow::Result<()> {
-        let text = match (self.json, self.markdown) {
-            (true, _) => quipu_gate::json(verdict),
-            (_, true) => quipu_gate::markdown(verdict),
-            _ => quipu_gate::text(verdict),
-        };
-        io::stdout().lock().write_all(text.as_bytes())?;
-        Ok(())
     }
 
     /// Writes the baseline, with the limits it had, and the contexts.

@@ -7,23 +7,10 @@ use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use quipu_classfile::BlockAnalysis;
 use quipu_offline::{Error, InputFile, Instrumenter, Outcome, RUNTIME_PACKAGE, RuntimeOptions};
-use quipu_rewrite::{Plan, Selection};
+use quipu_rewrite::Plan;
 
 fn plan() -> Plan {
-    Plan {
-        runtime: RUNTIME_PACKAGE,
-        relative_to: None,
-        direct: false,
-        folds: true,
-        analysis: BlockAnalysis::Precise,
-        sites: false,
-        blocks: false,
-        allocations: false,
-        selection: Selection::default(),
-        activation: false,
-        sampling: false,
-        weights: None,
-    }
+    Plan { folds: true, analysis: BlockAnalysis::Precise, ..Plan::new(RUNTIME_PACKAGE) }
 }
 
 fn instrument(jar: &[u8]) -> Result<(Vec<u8>, Outcome), Error> {

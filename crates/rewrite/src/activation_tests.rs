@@ -184,20 +184,7 @@ impl crate::Known for NothingKnown {
 fn without_an_agent_nothing_is_inserted_for_it() {
     let bytes = class(&[NOP, INVOKESTATIC, 0, CALL, ICONST_0, IFEQ, 0xFF, 0xFB, RETURN], &[]);
     let class = ClassFile::parse(&bytes).expect("a class");
-    let mut plan = crate::Plan {
-        runtime: "java/quipu",
-        analysis: BlockAnalysis::Default,
-        sites: false,
-        blocks: false,
-        allocations: false,
-        selection: crate::Selection::default(),
-        activation: false,
-        sampling: false,
-        weights: None,
-        relative_to: None,
-        direct: false,
-        folds: false,
-    };
+    let mut plan = crate::Plan::new("java/quipu");
     let mut names_activation = |activation| {
         plan.activation = activation;
         let rewritten = crate::rewrite(&class, &plan, 8, &NothingKnown).expect("rewritten");

@@ -12,7 +12,7 @@
 //! method is active, its caller makes no other call, so the slot stays its own. Only where contexts are folded can the
 //! caller be active a second time; then they are counted in the node.
 
-use quipu_classfile::opcode::DUP2;
+use quipu_classfile::opcode::{DUP2, POP2};
 use quipu_classfile::{
     BlockAnalysis, Blocks, ClassEditor, Code, CodeEditor, EditError, Method, Snippet, VerificationType,
 };
@@ -177,7 +177,7 @@ impl Inserter<'_, '_, '_, '_> {
         self.probes.word(self.code.pool(), &mut s, id)?;
         self.probes.call(self.code.pool(), &mut s, "enter", "(I)J")?;
         if self.analysis.counter == Counter::Calls && !has_calls {
-            self.code.insert_entry(s.op(quipu_classfile::opcode::POP2))?;
+            self.code.insert_entry(s.op(POP2))?;
             return Ok(());
         }
         self.locals.slot = self.code.new_local(VerificationType::Long)?;

@@ -70,6 +70,24 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Exact counts of everything by a runtime, in the default way.
+    pub fn new(runtime: &'static str) -> Plan {
+        Plan {
+            runtime,
+            relative_to: None,
+            direct: false,
+            folds: false,
+            analysis: BlockAnalysis::Default,
+            sites: false,
+            blocks: false,
+            allocations: false,
+            selection: Selection::default(),
+            activation: false,
+            weights: None,
+            sampling: false,
+        }
+    }
+
     /// Whether anything in a class may have to be rewritten.
     pub fn touches(&self, class: &[u8]) -> bool {
         // The entrances of linking sit in an untouchable class.

@@ -27,6 +27,7 @@ mod program;
 mod shares;
 mod sources;
 mod tools;
+mod working;
 
 pub use compare::{Comparison, compare, differences, sample_differences};
 pub use counts::{Counts, ThreadCounts};
@@ -36,3 +37,4 @@ pub use program::{Program, Run, on_every_jdk};
 pub use shares::{Shares, percent};
 pub use sources::classes;
 pub use tools::{scratch, tools};
+pub use working::Working;

@@ -1,20 +1,9 @@
 //! Samples of a program that runs already.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
-use quipu_e2e::{classes, on_every_jdk, scratch, tools};
+use quipu_e2e::{Working, on_every_jdk, scratch, tools};
 use quipu_profile::{Metric, Profile};
-
-/// A program that does not outlive a test that fails.
-struct Target(Child);
-
-impl Drop for Target {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 fn ctl(pid: &str, words: &[&str]) -> Option<String> {
     let output = Command::new(&tools().quipu).args(["ctl", pid]).args(words).output().expect("it runs");
@@ -25,13 +14,8 @@ fn ctl(pid: &str, words: &[&str]) -> Option<String> {
 #[test]
 fn the_granularity_changes_while_the_program_runs() {
     on_every_jdk(|jdk| {
-        let mut java = Command::new(jdk.home.join("bin/java"));
-        java.arg("-cp").arg(classes(jdk)).arg("Working").current_dir(scratch("cwd"));
-        java.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut target = Target(java.spawn().expect("java starts"));
-        let mut out = BufReader::new(target.0.stdout.take().expect("a pipe"));
-        out.read_line(&mut String::new()).expect("it works");
-        let pid = target.0.id().to_string();
+        let working = Working::start(jdk);
+        let pid = working.id();
         let file = scratch("attached").join("out.quipu");
         let mut quipu = Command::new(&tools().quipu);
         quipu.args(["attach", &pid, "-d", "5", "--bytecodes", "50000000", "-o"]).arg(&file);
@@ -57,14 +41,8 @@ fn the_granularity_changes_while_the_program_runs() {
 #[test]
 fn samples_come_and_go_with_attach() {
     on_every_jdk(|jdk| {
-        let mut java = Command::new(jdk.home.join("bin/java"));
-        java.arg("-cp").arg(classes(jdk)).arg("Working").current_dir(scratch("cwd"));
-        java.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut target = Target(java.spawn().expect("java starts"));
-        let child = &mut target.0;
-        let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
-        out.read_line(&mut String::new()).expect("it works");
-        let pid = child.id().to_string();
+        let working = Working::start(jdk);
+        let pid = working.id();
         let attach = |options: &[&str]| {
             let file = scratch("attached").join("out.quipu");
             let mut quipu = Command::new(&tools().quipu);
@@ -82,11 +60,6 @@ fn samples_come_and_go_with_attach() {
         assert_eq!(names(&sampled), ["samples.bytecodes"]);
         assert_eq!(names(&again), ["calls", "bytecodes"]);
         assert!(sampled.metric("samples.bytecodes").expect("samples").total() > 100);
-        child.stdin.take().expect("a pipe").write_all(b"\n").expect("it reads");
-        let (mut said, mut err) = (String::new(), String::new());
-        out.read_to_string(&mut said).expect("text");
-        child.stderr.take().expect("a pipe").read_to_string(&mut err).expect("text");
-        assert!(child.wait().expect("it ends").success(), "{err}");
-        assert_eq!(said.trim(), "done");
+        working.finish();
     });
 }

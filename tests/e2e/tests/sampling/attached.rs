@@ -1,44 +1,14 @@
 //! Samples of a program that runs already.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
-use quipu_e2e::{Jdk, Shares, classes, on_every_jdk, percent, scratch, tools};
+use quipu_e2e::{Shares, Working, on_every_jdk, percent, scratch, tools};
 use quipu_profile::Profile;
 
-/// A program that works until its input says otherwise.
-pub struct Working {
-    pub child: Child,
-    out: BufReader<std::process::ChildStdout>,
-}
-
-impl Working {
-    pub fn start(jdk: &Jdk) -> Working {
-        let mut java = Command::new(jdk.home.join("bin/java"));
-        java.arg("-cp").arg(classes(jdk)).arg("Working").current_dir(scratch("cwd"));
-        java.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = java.spawn().expect("java starts");
-        let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
-        let mut line = String::new();
-        out.read_line(&mut line).expect("it works");
-        assert_eq!(line.trim(), "working");
-        Working { child, out }
-    }
-
-    pub fn id(&self) -> String {
-        self.child.id().to_string()
-    }
-
-    /// It has noticed nothing.
-    pub fn finish(mut self) {
-        self.child.stdin.take().expect("a pipe").write_all(b"\n").expect("it reads");
-        let (mut said, mut err) = (String::new(), String::new());
-        self.out.read_to_string(&mut said).expect("text");
-        self.child.stderr.take().expect("a pipe").read_to_string(&mut err).expect("text");
-        assert!(self.child.wait().expect("it ends").success(), "{err}");
-        assert_eq!(said.trim(), "done", "{err}");
-        assert!(!err.contains("quipu: "), "{err}");
-    }
+/// It has noticed nothing.
+pub fn finish(working: Working) {
+    let err = working.finish();
+    assert!(!err.contains("quipu: "), "{err}");
 }
 
 #[test]
@@ -62,7 +32,7 @@ fn threads_and_methods_that_were_there_before_have_names() {
             last = Some(profile.samples().len());
         }
         assert!(last > Some(0));
-        working.finish();
+        finish(working);
     });
 }
 
@@ -83,7 +53,7 @@ fn files_are_written_one_after_the_other() {
         // Each has its own part: none has what all of them have.
         let sum: u64 = shares.iter().sum();
         assert!(shares.iter().all(|&share| percent(share, sum) > 5.0), "{shares:?}");
-        working.finish();
+        finish(working);
     });
 }
 
@@ -98,6 +68,6 @@ fn hot_methods_are_shown_live() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         assert_eq!(said.matches("METHOD").count(), 2, "{said}");
         assert!(said.contains("  main\n") && said.contains("Working."), "{said}");
-        working.finish();
+        finish(working);
     });
 }

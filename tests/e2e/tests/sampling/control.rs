@@ -5,10 +5,10 @@ use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use quipu_e2e::{Shares, on_every_jdk, percent, scratch, tools};
+use quipu_e2e::{Shares, Working, on_every_jdk, percent, scratch, tools};
 use quipu_profile::Profile;
 
-use crate::attached::Working;
+use crate::attached::finish;
 
 fn ctl(pid: &str, words: &[&str]) -> (bool, String) {
     let output = Command::new(&tools().quipu).args(["ctl", pid]).args(words).output().expect("it runs");
@@ -69,7 +69,7 @@ fn kinds_are_switched_on_and_off_while_the_program_runs() {
         assert!(percent(cpu.total("Working", "main"), cpu.sum()) > 50.0);
         assert!(Shares::of(&profile, "wall").thread("main") > 0);
         assert!(profile.metric("calls").is_some_and(|calls| calls.total() > 0));
-        working.finish();
+        finish(working);
     });
 }
 
@@ -98,7 +98,7 @@ fn garbage_closes_its_connection_and_nothing_else() {
         let silent = UnixStream::connect(&socket).expect("it listens");
         assert_eq!(fact(&steer(&pid, &["status"]), "cpu"), "100");
         drop(silent);
-        working.finish();
+        finish(working);
     });
 }
 
@@ -121,18 +121,12 @@ fn soak(time: Duration) {
         }
         assert!(rounds > 3, "{rounds} rounds");
         assert_ne!(fact(&steer(&pid, &["status"]), "samples"), "0");
-        working.finish();
+        finish(working);
     });
 }
 
+/// For five minutes in the full run (`QUIPU_FULL=1`).
 #[test]
 fn started_and_stopped_again_and_again() {
-    soak(Duration::from_secs(2));
-}
-
-#[test]
-fn started_and_stopped_for_five_minutes() {
-    if std::env::var_os("QUIPU_FULL").is_some() {
-        soak(Duration::from_secs(300));
-    }
+    soak(Duration::from_secs(if std::env::var_os("QUIPU_FULL").is_some() { 300 } else { 2 }));
 }

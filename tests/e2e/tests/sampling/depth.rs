@@ -16,14 +16,11 @@ fn deep(threads: &str, depth: &str, millis: &str) {
     });
 }
 
+/// Two hundred threads for a minute in the full run (`QUIPU_FULL=1`).
 #[test]
 fn deep_stacks_are_whole() {
-    deep("20", "2000", "1500");
-}
-
-#[test]
-fn two_hundred_threads_for_a_minute() {
-    if std::env::var_os("QUIPU_FULL").is_some() {
-        deep("200", "2000", "60000");
+    match std::env::var_os("QUIPU_FULL") {
+        Some(_) => deep("200", "2000", "60000"),
+        None => deep("20", "2000", "1500"),
     }
 }

@@ -1,0 +1,51 @@
+//! A program to attach to.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use crate::{Jdk, classes, scratch};
+
+/// A program that works until its input says otherwise. It does not outlive a test that fails.
+pub struct Working {
+    child: Child,
+    out: BufReader<ChildStdout>,
+}
+
+impl Working {
+    /// Starts it, and waits until it works.
+    pub fn start(jdk: &Jdk) -> Working {
+        let mut java = Command::new(jdk.home.join("bin/java"));
+        java.arg("-cp").arg(classes(jdk)).arg("Working").current_dir(scratch("cwd"));
+        java.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = java.spawn().expect("java starts");
+        let out = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut working = Working { child, out };
+        let mut line = String::new();
+        working.out.read_line(&mut line).expect("it works");
+        assert_eq!(line.trim(), "working");
+        working
+    }
+
+    /// Its process.
+    pub fn id(&self) -> String {
+        self.child.id().to_string()
+    }
+
+    /// Lets it end as it would have without anybody attached; returns what it wrote to standard error.
+    pub fn finish(mut self) -> String {
+        self.child.stdin.take().expect("a pipe").write_all(b"\n").expect("it reads");
+        let (mut said, mut err) = (String::new(), String::new());
+        self.out.read_to_string(&mut said).expect("text");
+        self.child.stderr.take().expect("a pipe").read_to_string(&mut err).expect("text");
+        assert!(self.child.wait().expect("it ends").success(), "{err}");
+        assert_eq!(said.trim(), "done", "{err}");
+        err
+    }
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
