@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// In the order in which they must be defined: each needs only those before it.
-const CLASSES: [&str; 6] = ["Layout", "Natives", "ReifiedStack", "Cursor", "Direct", "Probe"];
+const CLASSES: [&str; 7] = ["Layout", "Natives", "ReifiedStack", "Cursor", "Tally", "Direct", "Probe"];
 
 /// The same for what is defined only if contexts are sampled every so many bytecodes.
 const SAMPLING_CLASSES: [&str; 1] = ["Sampler"];

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const SHARED: [&str; 4] = ["Cursor.java", "Probe.java", "ReifiedStack.java", "Sampler.java"];
+const SHARED: [&str; 5] = ["Cursor.java", "Probe.java", "Tally.java", "ReifiedStack.java", "Sampler.java"];
 /// Needs method handles, and is not shown to JVMs that have none.
 const NEWER: &str = "ForeignMemory.java";
 

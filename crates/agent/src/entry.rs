@@ -81,6 +81,14 @@ unsafe fn attached(vm: *mut JavaVM, options: *const c_char) -> Result<(), String
                 "the threads to count cannot be changed in a process that was profiled before".to_owned()
             );
         }
+        (Some(session), false)
+            if options.exact && session.is_direct() && session.options.contexts != options.contexts =>
+        {
+            return Err(
+                "which methods have contexts cannot be changed in a process that was profiled from its start"
+                    .to_owned(),
+            );
+        }
         (Some(session), false) => session,
         (None, false) => {
             let jvmti = vm.jvmti().map_err(|e| e.to_string())?;
@@ -136,6 +144,7 @@ fn prepare(vm: Jvm, jvmti: Jvmti, options: Options) -> Result<&'static Session, 
         ClassPrepare: Some(class_prepare),
         ThreadStart: Some(thread_start),
         ThreadEnd: Some(thread_end),
+        VirtualThreadStart: Some(thread_start),
         VirtualThreadEnd: Some(thread_end),
         ..Default::default()
     };
@@ -190,7 +199,10 @@ unsafe extern "system" fn thread_start(_: *mut jvmtiEnv, env: *mut JNIEnv, threa
     guarded((), || {
         // SAFETY: the VM passes this thread's environment and a valid thread.
         if let (Some(env), Some(thread)) = unsafe { (Env::from_raw(env), Ref::from_raw(thread)) } {
-            sampling::thread_began(&env, thread);
+            if !env.is_virtual(thread) {
+                sampling::thread_began(&env, thread);
+            }
+            start::begin_thread(&env, thread);
         }
     });
 }
@@ -212,7 +224,7 @@ unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, thread:
 #[allow(clippy::too_many_arguments, reason = "the VM's signature")]
 unsafe extern "system" fn class_file_load_hook(
     _: *mut jvmtiEnv,
-    _: *mut JNIEnv,
+    env: *mut JNIEnv,
     _: jclass,
     loader: jobject,
     _: *const c_char,
@@ -229,7 +241,9 @@ unsafe extern "system" fn class_file_load_hook(
         }
         // SAFETY: the VM passes `length` bytes that stay put during the call, and null or a valid loader.
         let (bytes, loader) = unsafe { (std::slice::from_raw_parts(bytes, length), Ref::from_raw(loader)) };
-        let Some(changed) = hook::transform(session, loader, bytes) else { return };
+        // SAFETY: this thread's environment, or null before there is one.
+        let env = unsafe { Env::from_raw(env) };
+        let Some(changed) = hook::transform(session, env.as_ref(), loader, bytes) else { return };
         let (Ok(copy), Ok(size)) = (session.jvmti.allocate_copy(&changed), jint::try_from(changed.len()))
         else {
             return;

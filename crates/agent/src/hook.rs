@@ -4,18 +4,23 @@ use std::time::Instant;
 
 use quipu_arena::layout::header;
 use quipu_classfile::ClassFile;
-use quipu_jvm::Object;
-use quipu_rewrite::{Plan, rewrite};
+use quipu_jvm::{Env, Object};
+use quipu_rewrite::{Contexts, Plan, rewrite};
 
 use crate::registry::Entered;
 use crate::session::Session;
-use crate::thread_field;
+use crate::thread_field::{self, Field};
 
 /// What [`Session::loader`] says of the boot loader.
 const BOOT_LOADER: u32 = 0;
 
 /// The new bytes of a class, or `None` to leave it as it is.
-pub fn transform(session: &Session, loader: Option<Object<'_>>, bytes: &[u8]) -> Option<Vec<u8>> {
+pub fn transform(
+    session: &Session,
+    env: Option<&Env<'_>>,
+    loader: Option<Object<'_>>,
+    bytes: &[u8],
+) -> Option<Vec<u8>> {
     let began = Instant::now();
     let class = match ClassFile::parse(bytes) {
         Ok(class) => class,
@@ -29,26 +34,53 @@ pub fn transform(session: &Session, loader: Option<Object<'_>>, bytes: &[u8]) ->
     session.world.learn(&class);
     if class.name() == thread_field::CLASS && session.options.direct {
         let plan = session.plan().filter(|plan| plan.touches(class.name()));
-        let rewritten = plan.and_then(|plan| transform_parsed(session, &plan, BOOT_LOADER, &class));
+        let rewritten = plan.and_then(|plan| {
+            let contexts = match plan.contexts {
+                Contexts::Application => Contexts::Charged,
+                contexts => contexts,
+            };
+            let plan = Plan { contexts, ..Plan::clone(&plan) };
+            transform_parsed(session, &plan, BOOT_LOADER, &class)
+        });
         return with_thread_field(session, rewritten.as_deref().unwrap_or(bytes));
     }
     let plan = session.plan()?;
     if !plan.touches(class.name()) {
         return None;
     }
-    let loader = session.loader(loader);
-    if loader == Session::AGENT_LOADER {
+    let number = session.loader(loader);
+    if number == Session::AGENT_LOADER {
         return None;
     }
-    let changed = transform_parsed(session, &plan, loader, &class);
+    let changed = if plan.contexts == Contexts::Application && is_jdks(session, env, loader) {
+        let plan = Plan { contexts: Contexts::Charged, ..Plan::clone(&plan) };
+        transform_parsed(session, &plan, number, &class)
+    } else {
+        transform_parsed(session, &plan, number, &class)
+    };
     session.spent(began.elapsed().as_nanos());
     changed
 }
 
+/// The loaders of the JDK's own classes, beside the boot loader: since JDK 9, and before.
+const JDK_LOADERS: [&[u8]; 2] =
+    [b"Ljdk/internal/loader/ClassLoaders$PlatformClassLoader;", b"Lsun/misc/Launcher$ExtClassLoader;"];
+
+/// Whether a loader's classes are the JDK's and not the application's.
+fn is_jdks(session: &Session, env: Option<&Env<'_>>, loader: Option<Object<'_>>) -> bool {
+    let Some(loader) = loader else { return true };
+    let class = env.and_then(|env| env.class_of(loader).ok());
+    let signature = class.and_then(|class| session.jvmti.class_signature(class).ok());
+    signature.is_some_and(|signature| JDK_LOADERS.contains(&signature.as_bytes()))
+}
+
 /// `Thread` as it must always look in this VM: the field is there or not from the first time on.
 fn with_thread_field(session: &Session, bytes: &[u8]) -> Option<Vec<u8>> {
-    let new_thread = session.arena.address(header::NEW_THREAD) as i64;
-    let changed = thread_field::add(bytes, new_thread).ok()?;
+    let mut fields = vec![Field::slot(session.arena.address(header::NEW_THREAD) as i64)];
+    if session.has_tallies() {
+        fields.push(Field::tally(session.nobodys_tally()? as i64));
+    }
+    let changed = thread_field::add(bytes, &fields).ok()?;
     session.set_direct();
     Some(changed)
 }
@@ -73,6 +105,10 @@ fn transform_parsed(session: &Session, plan: &Plan, loader: u32, class: &ClassFi
             }
         };
         match session.registry.enter(&session.arena, loader, class, ids, &rewritten.shapes) {
+            Entered::Yes if plan.tallies() && !session.arena.cover(session.registry.next_method()) => {
+                leave("the tallies have no room for its methods");
+                return None;
+            }
             Entered::Yes => break rewritten,
             // It was rewritten before, with other options: its nodes have another size now.
             Entered::OtherShapes => first = session.registry.reserve_anew(count),

@@ -34,5 +34,6 @@ mod registry;
 mod sampling;
 mod session;
 mod start;
+mod tallies;
 mod thread_field;
 mod world;

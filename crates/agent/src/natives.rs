@@ -3,6 +3,7 @@
 
 use std::ffi::c_void;
 
+use quipu_arena::layout::header;
 use quipu_jvm::sys::{JNIEnv, jclass, jobject};
 use quipu_jvm::{Env, NativeMethod, Ref};
 
@@ -10,7 +11,7 @@ use crate::guard::guarded;
 use crate::session::Session;
 
 /// The table to register.
-pub fn table() -> [NativeMethod<'static>; 9] {
+pub fn table() -> [NativeMethod<'static>; 12] {
     let method = |name, descriptor, function| NativeMethod { name, descriptor, function };
     [
         method(c"base", c"()J", base as *mut c_void),
@@ -22,6 +23,9 @@ pub fn table() -> [NativeMethod<'static>; 9] {
         method(c"commit", c"(J)Z", commit as *mut c_void),
         method(c"group", c"(Ljava/lang/Thread;)I", group as *mut c_void),
         method(c"tree", c"(II)V", tree as *mut c_void),
+        method(c"tallies", c"()Z", tallies as *mut c_void),
+        method(c"tally", c"(II)J", tally as *mut c_void),
+        method(c"nobodys", c"()J", nobodys as *mut c_void),
     ]
 }
 
@@ -88,4 +92,26 @@ extern "system" fn tree(_: *mut JNIEnv, _: jclass, tree: i32, group: i32) {
             let _ = session.arena.log(&record);
         }
     });
+}
+
+extern "system" fn tallies(_: *mut JNIEnv, _: jclass) -> u8 {
+    guarded(0, || Session::get().is_some_and(Session::has_tallies).into())
+}
+
+extern "system" fn tally(_: *mut JNIEnv, _: jclass, tree: i32, root: i32) -> i64 {
+    guarded(0, || {
+        let Some(session) = Session::get() else { return 0 };
+        match session.arena.add_tally(tree as u32, root as u32) {
+            Some(address) => address as i64,
+            None => {
+                session.count(header::REFUSED, 1);
+                session.leave(b"a thread", "the arena has no room for its counts");
+                0
+            }
+        }
+    })
+}
+
+extern "system" fn nobodys(_: *mut JNIEnv, _: jclass) -> i64 {
+    guarded(0, || Session::get().and_then(Session::nobodys_tally).map_or(0, |address| address as i64))
 }

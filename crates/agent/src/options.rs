@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use quipu_classfile::BlockAnalysis;
-use quipu_rewrite::{Plan, Selection, Weights, parse_classes};
+use quipu_rewrite::{Contexts, Plan, Selection, Weights, parse_classes};
 
 use crate::sampling::Wanted;
 
@@ -24,6 +24,8 @@ pub struct Options {
     pub limit: u64,
     /// Which blocks are counted.
     pub analysis: BlockAnalysis,
+    /// Which methods have contexts.
+    pub contexts: Contexts,
     /// Whether call sites are told apart.
     pub sites: bool,
     /// Whether executions of each block are counted.
@@ -116,6 +118,7 @@ impl Options {
             directory: None,
             limit: default_limit(),
             analysis: BlockAnalysis::Default,
+            contexts: Contexts::All,
             sites: false,
             blocks: false,
             allocations: false,
@@ -137,9 +140,26 @@ impl Options {
             options.set(key, &value)?;
         }
         options.sampling.threads.clone_from(&options.threads);
+        options.check_contexts()?;
         // What is done unless something else was asked for.
         options.exact |= !options.sampling.any() && !options.idle;
         Ok(options)
+    }
+
+    /// Everything that is kept in contexts needs a context for every method.
+    fn check_contexts(&self) -> Result<(), BadOption> {
+        let needs_all = [
+            (self.sites, "sites"),
+            (self.blocks, "blocks"),
+            (self.allocations, "allocations"),
+            (self.max_depth != u32::MAX, "max-depth"),
+            (self.agent.is_some(), "agent"),
+            (self.bytecodes.is_some(), "bytecodes"),
+        ];
+        match needs_all.iter().find(|(set, _)| *set && self.contexts != Contexts::All) {
+            Some((_, name)) => Err(BadOption(format!("agent option {name} needs contexts=all"))),
+            None => Ok(()),
+        }
     }
 
     /// How classes are to be rewritten.
@@ -147,6 +167,7 @@ impl Options {
         Plan {
             folds: self.max_depth != u32::MAX,
             analysis: self.analysis,
+            contexts: self.contexts,
             sites: self.sites,
             blocks: self.blocks,
             allocations: self.allocations,
@@ -172,6 +193,14 @@ impl Options {
             "dir" => self.directory = Some(PathBuf::from(value)),
             "limit" => self.limit = number(key, value)?,
             "bba" => self.analysis = analysis(value)?,
+            "contexts" => {
+                self.contexts = match value {
+                    "all" => Contexts::All,
+                    "app" => Contexts::Application,
+                    "none" => Contexts::None,
+                    _ => return Err(bad(key, value, "all, app or none")),
+                }
+            }
             "sites" => self.sites = true,
             "blocks" => self.blocks = true,
             "allocations" => self.allocations = true,

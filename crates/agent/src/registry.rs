@@ -90,6 +90,11 @@ impl Registry {
         state.take(count)
     }
 
+    /// All ids that were handed out are below this.
+    pub fn next_method(&self) -> u32 {
+        lock(&self.state).next_method
+    }
+
     /// First of `count` ids nobody has.
     pub fn reserve_anew(&self, count: u32) -> Option<u32> {
         lock(&self.state).take(count)

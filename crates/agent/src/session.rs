@@ -8,8 +8,9 @@ use quipu_arena::layout::{self, header};
 use quipu_arena::place;
 use quipu_arena::record::Record;
 use quipu_arena::writer::ArenaWriter;
+use quipu_classfile::ClassFile;
 use quipu_jvm::{Jvm, Jvmti, Object};
-use quipu_rewrite::{Call, Known, OpaqueCallee, Plan};
+use quipu_rewrite::{Call, Contexts, Known, OpaqueCallee, Plan};
 
 use crate::groups::Groups;
 use crate::options::Options;
@@ -42,6 +43,8 @@ pub struct Session {
     sinks_taken: AtomicUsize,
     /// Whether `java.lang.Thread` got a field for the published slot.
     direct: AtomicBool,
+    /// Address of the tally that nobody reads.
+    nobodys_tally: OnceLock<Option<usize>>,
 }
 
 /// One for calls that find the arena full, one for threads without an identity.
@@ -91,6 +94,7 @@ impl Session {
             sinks,
             sinks_taken: AtomicUsize::new(0),
             direct: AtomicBool::new(false),
+            nobodys_tally: OnceLock::new(),
         };
         SESSION.set(session).map_err(|_| "the agent is loaded already".to_owned())?;
         SESSION.get().ok_or_else(|| "the agent is loaded already".to_owned())
@@ -121,6 +125,17 @@ impl Session {
     /// They have.
     pub fn set_direct(&self) {
         self.direct.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether threads have tallies, or may get them.
+    pub fn has_tallies(&self) -> bool {
+        // A field for them is there from the first time on, or never.
+        !self.is_direct() && !self.options.direct || self.options.contexts != Contexts::All
+    }
+
+    /// Address of the tally that nobody reads; `None` if there is no room for it.
+    pub fn nobodys_tally(&self) -> Option<usize> {
+        *self.nobodys_tally.get_or_init(|| self.arena.add_tally(0, 0).map(|address| address as usize))
     }
 
     /// Tells the reader a fact.
@@ -171,6 +186,10 @@ impl Known for Session {
         let method = self.world.opaque(call)?;
         let id = self.registry.opaque(&self.arena, &method.class, call.name, call.descriptor)?;
         Some(OpaqueCallee { id, certain: method.certain })
+    }
+
+    fn overrides_opaque(&self, class: &ClassFile<'_>, name: &[u8], descriptor: &[u8]) -> bool {
+        self.world.overrides_opaque(class, name, descriptor)
     }
 }
 

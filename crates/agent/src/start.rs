@@ -20,6 +20,7 @@ use crate::options::Options;
 use crate::pins;
 use crate::sampling::{self, Wanted};
 use crate::session::Session;
+use crate::tallies;
 
 /// The runtime's classes, in the order in which they can be defined.
 const CLASSES: &[(&CStr, &[u8])] = include!(concat!(env!("OUT_DIR"), "/runtime_classes.rs"));
@@ -37,6 +38,12 @@ struct Runtime {
 }
 
 static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+
+/// The thread begins: where threads have tallies, it gets its own.
+pub fn begin_thread(env: &Env<'_>, thread: Thread<'_>) {
+    // An exception here can only be a lack of memory; the thread is then not counted.
+    let _ = tallies::start(env, thread);
+}
 
 /// The thread has ended: its tree can go to the next one.
 pub fn end_thread(env: &Env<'_>, thread: Thread<'_>) {
@@ -126,6 +133,11 @@ pub fn instrument(session: &'static Session, env: &mut Env<'_>, options: &Option
     if let Some(wanted) = &options.bytecodes {
         bytecodes::install(session, env, wanted)?;
     }
+    if plan.tallies() && !tallies::begin(session, env)? {
+        session.leave(b"every class", "the arena has no room for tallies");
+        eprintln!("quipu: not profiling: the arena has no room for tallies: give it more with --arena-limit");
+        return Ok(());
+    }
     if let Some((file, _)) = &options.weights {
         session.note("option.weights", file);
     }
@@ -190,15 +202,21 @@ fn describe(session: &Session) {
 
 fn define_runtime(env: &Env<'_>, jvmti: Jvmti) -> Result<(), Error> {
     let mut natives_class = None;
+    let mut tally = None;
     let mut last: Option<Class<'_>> = None;
     for (name, bytes) in CLASSES {
         let class = env.define_class(name, None, bytes)?;
         if *name == c"java/quipu/Natives" {
             natives_class = Some(class);
         }
+        if *name == c"java/quipu/Tally" {
+            tally = Some(class);
+        }
         last = Some(class);
     }
-    let (Some(natives_class), Some(probe)) = (natives_class, last) else { return Ok(()) };
+    let (Some(natives_class), Some(tally), Some(probe)) = (natives_class, tally, last) else {
+        return Ok(());
+    };
     open_internals(env, jvmti, probe)?;
     // SAFETY: the table's functions have the signatures that Natives.java declares.
     unsafe { env.register_natives(natives_class, &natives::table())? };
@@ -206,7 +224,7 @@ fn define_runtime(env: &Env<'_>, jvmti: Jvmti) -> Result<(), Error> {
     let end = env.static_method(probe, c"end", c"(Ljava/lang/Thread;)V")?;
     let aside = env.static_method(probe, c"aside", c"(Z)V")?;
     let _ = RUNTIME.set(Runtime { probe: env.new_global(probe)?, end, aside });
-    Ok(())
+    tallies::define(env, tally)
 }
 
 /// Opens what the runtime is made of to it. Java code must not run for that, as far as it can be helped: classes it is

@@ -3,6 +3,7 @@
 //! ```text
 //! 0          header, one page
 //! 4096       chunk, chunk, chunk …                     each begins with a chunk header
+//! limit      tally, tally, tally …                     see [`tally`]
 //! ```
 //!
 //! A chunk is a run of tree nodes ([`CHUNK_NODES`]), of log records ([`CHUNK_LOG`]), or of what samplers write
@@ -12,12 +13,13 @@
 //! called there last, with the method word that the callee compares with its own, and counts the child's calls and
 //! bytecodes: so a call touches the caller's memory, which is warm, and the callee's only if that calls somebody. What
 //! a node has counted is what is in its own header plus what is in the slots that hold it. A slot in which nothing was
-//! called yet has no method word and the id of its owner.
+//! called yet has no method word and the id of its owner. Where only some methods have contexts, every second slot stays
+//! empty, and counts what the others execute on behalf of its owner.
 
 /// First word of an arena.
 pub const MAGIC: u32 = u32::from_le_bytes(*b"QUIP");
 /// Format version; a reader refuses any other.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// Size of the header and alignment of the first chunk.
 pub const HEADER_SIZE: u64 = 4096;
@@ -66,6 +68,10 @@ pub mod header {
     pub const JITTER: u64 = 152;
     /// `u64`: where each thread's random numbers begin.
     pub const SEED: u64 = 160;
+    /// `u64`: number of tallies.
+    pub const TALLIES: u64 = 168;
+    /// `u64`: bytes of each tally that have pages behind them.
+    pub const TALLY_USED: u64 = 176;
     /// `u64`: walks of a stack that were tried.
     pub const WALKS: u64 = 120;
     /// `u64`: samples that threads took of themselves.
@@ -174,6 +180,31 @@ pub mod slot {
     pub const BYTECODES: u64 = 16;
     /// Size of a slot.
     pub const SIZE: u64 = 24;
+}
+
+/// A tally: calls and bytecodes of each method on one thread, by method id, for methods that have no contexts. The
+/// first has the place of the file's limit; in the bytes that a reader is given they follow the last chunk, each cut to
+/// [`header::TALLY_USED`].
+pub mod tally {
+    /// `u64`: not 0 once a method returned that overrides an opaque one.
+    pub const MARK: u64 = 0;
+    /// `u32`: the tree whose methods these are; 0 for a tally that nobody reads.
+    pub const TREE: u64 = 8;
+    /// `u32`: which root of the tree: the kind in the root's [`super::node::SITE`].
+    pub const ROOT: u64 = 12;
+    /// What a method takes: `u64` calls and `u64` bytecodes, beyond what follows from the calls. That of method 0, which is
+    /// none, is where the fields above are.
+    pub const CELL: u64 = 16;
+    /// `u64`, in a cell: the bytecodes.
+    pub const BYTECODES: u64 = 8;
+    /// From one tally to the next; all but the used part is a hole in the file.
+    pub const STRIDE: u64 = 4 << 20;
+    /// Methods with an id from here on have no cell.
+    pub const METHODS: u32 = (STRIDE / CELL) as u32;
+    /// The most tallies there can be.
+    pub const MOST: u64 = 1 << 14;
+    /// Tallies get pages in steps of this.
+    pub const STEP: u64 = 64 << 10;
 }
 
 /// Fields of a sampled context: one frame of a stack, below the frame that called it. Its id is its offset in the file
@@ -308,6 +339,10 @@ const _: () = {
     assert!(header::LOST + 8 * CAUSES.len() as u64 <= HEADER_SIZE);
     assert!(MAX_LIMIT / context::SIZE <= u32::MAX as u64);
     assert!(slot::BYTECODES == node::BYTECODES);
+    // What counts in a slot counts in a cell, at an address that is less by the difference.
+    assert!(slot::BYTECODES - slot::CALLS == tally::BYTECODES);
+    // A slot that is charged has the one behind it for that.
+    assert!(header::NEW_THREAD + 2 * slot::SIZE <= header::LOST);
     assert!(MAX_LIMIT / LINK_UNIT <= i32::MAX as u64 + 1);
     assert!(header::NEW_THREAD.is_multiple_of(8) && header::NEW_THREAD + slot::SIZE <= HEADER_SIZE);
 };

@@ -12,7 +12,7 @@
 //!
 //! The format itself is described in `docs/arena.md`.
 //!
-//! `unsafe` is allowed in [`writer`] alone, which maps the file and stores into it through raw
+//! `unsafe` is allowed in [`writer`] and `tally` alone, which map the file and store into it through raw
 //! pointers while the JVM's threads do the same.
 #![cfg_attr(
     not(test),
@@ -27,5 +27,6 @@ pub mod place;
 pub mod reader;
 pub mod record;
 pub mod sampled;
+mod tally;
 pub mod work;
 pub mod writer;

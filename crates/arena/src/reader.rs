@@ -3,10 +3,12 @@
 //! Nothing here trusts a length or an id: what does not fit is left out and counted in
 //! [`Damage`]. The work is linear in the size of the arena, whatever is in it.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 
 use crate::bytes::Bytes;
-use crate::layout::{self, chunk, header, node, slot};
+use crate::layout::{self, chunk, header, node, slot, tally};
 use crate::record::{RECORD_HEADER, Record};
 use crate::sampled::Sampled;
 
@@ -106,6 +108,10 @@ pub struct Node {
     pub calls: u64,
     /// Bytecodes, as stored.
     pub bytecodes: u64,
+    /// What methods without contexts executed on its behalf.
+    pub charged: u64,
+    /// Whether it is a method in a tally, which stands below the root whoever called it.
+    pub tallied: bool,
     /// Where its slots are.
     slots: (u64, u64),
     /// File offset and number of the block counters behind the slots.
@@ -168,6 +174,7 @@ impl<'a> Contents<'a> {
             contents.read_nodes(at + chunk::HEADER, end, tree, &mut index, &method_blocks);
         }
         contents.add_counts_in_slots(&index);
+        contents.read_tallies();
         for (at, end) in sample_chunks {
             contents.damage.samples += contents.sampled.read_samples(bytes, at, end);
         }
@@ -236,7 +243,13 @@ impl<'a> Contents<'a> {
                 let calls = self.bytes.u64(at + slot::CALLS).unwrap_or(0);
                 let bytecodes = self.bytes.u64(at + slot::BYTECODES).unwrap_or(0);
                 at += slot::SIZE;
-                if word == 0 || (calls | bytecodes) == 0 {
+                if (calls | bytecodes) == 0 {
+                    continue;
+                }
+                if word == 0 {
+                    if let Some(owner) = self.nodes.get_mut(owner) {
+                        owner.charged = owner.charged.saturating_add(bytecodes);
+                    }
                     continue;
                 }
                 let child = there.and_then(|there| index.get(there));
@@ -247,6 +260,59 @@ impl<'a> Contents<'a> {
                     }
                     _ => self.damage.slots += 1,
                 }
+            }
+        }
+    }
+
+    /// Adds a node below its root for each method that was counted in a tally.
+    fn read_tallies(&mut self) {
+        let Header { used: mut at, limit, .. } = self.header;
+        let count = self.bytes.u64(header::TALLIES).unwrap_or(0);
+        let used = self.bytes.u64(header::TALLY_USED).unwrap_or(0).min(tally::STRIDE);
+        if used < tally::CELL {
+            return;
+        }
+        let roots: HashMap<(u32, u32), u32> = (0..)
+            .zip(&self.nodes)
+            .filter(|(_, node)| node.parent.is_none())
+            .map(|(i, root)| ((root.tree, root.site.into()), i))
+            .collect();
+        for i in 0..count {
+            let Some(end) = at.checked_add(used).filter(|&end| end <= self.bytes.len()) else {
+                self.damage.chunks += 1;
+                break;
+            };
+            let root = (|| Some((self.bytes.u32(at + tally::TREE)?, self.bytes.u32(at + tally::ROOT)?)))();
+            let cells = at + tally::CELL..end;
+            let from_image_to_file = limit.wrapping_add(i.wrapping_mul(tally::STRIDE)).wrapping_sub(at);
+            at = end;
+            // Tree 0 is nobody's.
+            let Some(root) = root.filter(|(tree, _)| *tree != 0) else { continue };
+            match roots.get(&root) {
+                Some(&parent) => self.read_cells(cells, from_image_to_file, root.0, parent),
+                None => self.damage.nodes += 1,
+            }
+        }
+    }
+
+    fn read_cells(&mut self, cells: Range<u64>, from_image_to_file: u64, tree: u32, parent: u32) {
+        for (method, at) in (1..).zip(cells.step_by(tally::CELL as usize)) {
+            let calls = self.bytes.u64(at).unwrap_or(0);
+            let bytecodes = self.bytes.u64(at + tally::BYTECODES).unwrap_or(0);
+            if calls | bytecodes != 0 {
+                self.nodes.push(Node {
+                    at: at.wrapping_add(from_image_to_file),
+                    parent: Some(parent),
+                    method,
+                    tree,
+                    site: 0,
+                    calls,
+                    bytecodes,
+                    charged: 0,
+                    tallied: true,
+                    slots: (0, 0),
+                    blocks: (0, 0),
+                });
             }
         }
     }
@@ -280,6 +346,8 @@ impl<'a> Contents<'a> {
             site: self.bytes.u16(at + node::SITE)?,
             calls: self.bytes.u64(at + node::CALLS)?,
             bytecodes: self.bytes.u64(at + node::BYTECODES)?,
+            charged: 0,
+            tallied: false,
             slots: (at + node::SLOTS, at + stride - 8 * n),
             blocks: (at + stride - 8 * n, n as u32),
         })
@@ -446,6 +514,30 @@ mod tests {
         put(&mut bytes, slot_at + slot::METHOD, &layout::method_word(9).to_ne_bytes());
         let contents = Contents::read(&bytes).unwrap();
         assert_eq!((contents.nodes[2].calls, contents.damage.slots), (20, 1));
+    }
+
+    #[test]
+    fn tallied_methods_stand_below_their_root() {
+        let mut bytes = sample();
+        let used = bytes.len();
+        let mut tally = vec![0; 64];
+        put(&mut tally, tally::TREE, &5u32.to_ne_bytes());
+        put(&mut tally, 3 * tally::CELL, &11u64.to_ne_bytes());
+        put(&mut tally, 3 * tally::CELL + tally::BYTECODES, &12u64.to_ne_bytes());
+        bytes.extend_from_slice(&tally);
+        put(&mut bytes, header::LIMIT, &(1u64 << 20).to_ne_bytes());
+        put(&mut bytes, header::TALLY_USED, &64u64.to_ne_bytes());
+        put(&mut bytes, header::TALLIES, &1u64.to_ne_bytes());
+        let contents = Contents::read(&bytes).unwrap();
+        let node = contents.nodes[3];
+        assert_eq!((node.parent, node.method, node.calls, node.bytecodes), (Some(0), 3, 11, 12));
+        assert_eq!(node.at, (1 << 20) + 48, "where it is in the file");
+        // One that is cut off, and one of a tree that is not there.
+        let cut = Contents::read(&bytes[..bytes.len() - 1]).unwrap();
+        assert_eq!((cut.nodes.len(), cut.damage.chunks), (3, 1));
+        put(&mut bytes, used as u64 + tally::TREE, &6u32.to_ne_bytes());
+        let foreign = Contents::read(&bytes).unwrap();
+        assert_eq!((foreign.nodes.len(), foreign.damage.nodes), (3, 1));
     }
 
     #[test]

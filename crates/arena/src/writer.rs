@@ -10,12 +10,13 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::layout::{self, chunk, header};
 use crate::record::{GROUP_THREADS, RECORD_HEADER, Record};
+use crate::tally::Tallies;
 
 /// The file grows by at least this much at a time.
 const COMMIT_STEP: u64 = 4 << 20;
@@ -28,7 +29,8 @@ pub struct ArenaWriter {
     limit: u64,
     file: File,
     path: PathBuf,
-    committing: Mutex<()>,
+    /// Held while pages are given to the file.
+    tallies: Mutex<Tallies>,
     log: Mutex<Log>,
 }
 
@@ -75,7 +77,7 @@ impl ArenaWriter {
             limit,
             file,
             path: path.to_owned(),
-            committing: Mutex::new(()),
+            tallies: Mutex::default(),
             log: Mutex::new(Log { at: 0, used: 0, size: 0, scratch: Vec::new() }),
         };
         if !arena.commit(COMMIT_STEP) {
@@ -107,17 +109,18 @@ impl ArenaWriter {
 
     /// Gives the file pages up to `end`; `false` if the limit or the disk does not allow it.
     pub fn commit(&self, end: u64) -> bool {
-        let _one_at_a_time = lock(&self.committing);
+        let tallies = self.tallies();
         let committed = self.long(header::COMMITTED).load(Ordering::Relaxed);
         if end <= committed {
             return true;
         }
-        if end > self.limit {
+        let limit = self.limit.saturating_sub(tallies.committed());
+        if end > limit {
             return false;
         }
         // An eighth more than what is there keeps the number of system calls logarithmic.
         let step = COMMIT_STEP.max(committed / 8);
-        let target = end.max(committed.saturating_add(step)).min(self.limit);
+        let target = end.max(committed.saturating_add(step)).min(limit);
         let mut reached = target;
         if !self.allocate_pages(committed, target) {
             if !self.allocate_pages(committed, end) {
@@ -129,7 +132,25 @@ impl ArenaWriter {
         true
     }
 
-    fn allocate_pages(&self, from: u64, to: u64) -> bool {
+    /// Whether tallies can have so many bytes in all, beside the chunks that are there.
+    pub(crate) fn has_room(&self, tallies: u64) -> bool {
+        let committed = self.long(header::COMMITTED).load(Ordering::Relaxed);
+        committed.checked_add(tallies).is_some_and(|sum| sum <= self.limit)
+    }
+
+    pub(crate) fn tallies(&self) -> MutexGuard<'_, Tallies> {
+        lock(&self.tallies)
+    }
+
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    pub(crate) fn allocate_pages(&self, from: u64, to: u64) -> bool {
         let (Ok(from), Ok(len)) = (libc::off_t::try_from(from), libc::off_t::try_from(to - from)) else {
             return false;
         };
@@ -247,7 +268,7 @@ impl ArenaWriter {
 }
 
 /// A poisoned lock only says that some callback failed half-way; the data is append-only.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 

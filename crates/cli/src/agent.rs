@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::exit::Failure;
-use crate::kinds::{Kinds, SamplingOptions};
+use crate::kinds::{Contexts, Kinds, SamplingOptions};
 
 const LIBRARY: &str = "libquipu_agent.so";
 
@@ -55,6 +55,9 @@ fn add_exact(kinds: &Kinds, options: &mut Vec<String>) {
     let mut add = |key: &str, value: &str| options.push(format!("{key}={}", escape(value)));
     let exact = &kinds.exact_options;
     add("bba", &exact.bba.replace(',', "+"));
+    if exact.contexts != Contexts::All {
+        add("contexts", exact.contexts.as_str());
+    }
     if let Some(depth) = exact.max_depth {
         add("max-depth", &depth.to_string());
     }

@@ -66,6 +66,7 @@ impl Attach {
             Some(mut arena) => Some(Baseline::read(&arena.read()?).map_err(Failure::target)?),
             None => None,
         };
+        self.kinds.check()?;
         let options = agent::attach_options(&self.kinds);
         let starting = || channel.load_agent(&library, &options);
         progress::during("rewriting its classes", starting).map_err(Failure::target)?;

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use quipu_rewrite::Weights;
 
+use crate::exit::Failure;
+
 /// What to measure.
 #[derive(Args, Clone, Debug)]
 pub struct Kinds {
@@ -47,6 +49,31 @@ impl Kinds {
         self.exact || self.agent.is_some() || !(self.sampled() || self.idle)
     }
 
+    /// Refuses what makes no sense together.
+    pub fn check(&self) -> anyhow::Result<()> {
+        self.contradiction().map_or(Ok(()), |why| Err(Failure::usage(why)))
+    }
+
+    fn contradiction(&self) -> Option<String> {
+        let exact = &self.exact_options;
+        if exact.contexts == Contexts::All {
+            return None;
+        }
+        let needs_all = [
+            (exact.sites, "--sites"),
+            (exact.blocks, "--blocks"),
+            (exact.allocations, "--allocations"),
+            (exact.max_depth.is_some(), "--max-depth"),
+            (self.agent.is_some(), "--agent"),
+            (self.sampling.bytecodes.is_some(), "--bytecodes"),
+        ];
+        let option = needs_all.iter().find(|(set, _)| *set)?.1;
+        Some(format!(
+            "{option} needs a context for every method: leave out --contexts {}",
+            exact.contexts.as_str()
+        ))
+    }
+
     /// Whether stacks are sampled.
     pub fn sampled(&self) -> bool {
         self.cpu.is_some() || self.wall.is_some()
@@ -56,6 +83,7 @@ impl Kinds {
     pub fn for_tests(arena_limit: Option<u64>, lines: bool) -> Kinds {
         let exact_options = ExactOptions {
             bba: "default".to_owned(),
+            contexts: Contexts::All,
             sites: lines,
             blocks: lines,
             allocations: true,
@@ -88,6 +116,10 @@ pub struct ExactOptions {
     /// instruction classes such as `calls,throws`
     #[arg(long, value_name = "WHICH", default_value = "default")]
     pub bba: String,
+
+    /// Which methods have contexts. The fewer, the faster; all sums stay the same
+    #[arg(long, value_name = "WHICH", value_enum, default_value_t = Contexts::All)]
+    pub contexts: Contexts,
 
     /// Two calls of one method from different places in a caller are two contexts
     #[arg(long)]
@@ -155,6 +187,28 @@ impl Kinds {
         let mut exact = self.clone();
         exact.sampling.bytecodes = None;
         exact
+    }
+}
+
+/// Which methods have contexts.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contexts {
+    /// All
+    All,
+    /// Those of the application; what the JDK's execute is charged to the context that called them
+    App,
+    /// None: each method is counted by itself
+    None,
+}
+
+impl Contexts {
+    /// As the agent spells it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Contexts::All => "all",
+            Contexts::App => "app",
+            Contexts::None => "none",
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The options that decide what is counted, as a profile records them. Counts made with different ones do not compare.
 
-use crate::kinds::{Kinds, SamplingOptions};
+use crate::kinds::{Contexts, Kinds, SamplingOptions};
 
 /// Name and value of each option; those that are off are left out.
 pub fn options(kinds: &Kinds) -> Vec<(String, String)> {
@@ -28,6 +28,9 @@ fn add_exact(kinds: &Kinds, options: &mut Vec<(&str, String)>) {
         None => options.push(("exact", String::new())),
     }
     options.push(("bba", exact.bba.clone()));
+    if exact.contexts != Contexts::All {
+        options.push(("contexts", exact.contexts.as_str().to_owned()));
+    }
     options.extend(exact.max_depth.map(|depth| ("max-depth", depth.to_string())));
     options.push(("merge-threads", exact.merge_threads.as_str().to_owned()));
     options.extend(exact.include.iter().map(|pattern| ("include", pattern.clone())));

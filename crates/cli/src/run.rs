@@ -52,6 +52,7 @@ pub struct Run {
 impl Run {
     /// Runs the command; the result is its exit status.
     pub fn run(self) -> anyhow::Result<u8> {
+        self.kinds.check()?;
         let (profile, status) = self.profile(&self.kinds)?;
         save(&profile, &self.output)?;
         if self.kinds.exact_options.deterministic {

@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use quipu_arena::bytes::Bytes;
-use quipu_arena::layout::{self, header};
+use quipu_arena::layout::{self, header, tally};
 use quipu_arena::place;
 
 /// An open arena file. It stays readable when its name is gone.
@@ -60,7 +60,24 @@ impl ArenaFile {
         // Never more than the file really has: the number is the target's.
         let there = used.min(self.file.metadata()?.len()).saturating_sub(bytes.len() as u64);
         (&self.file).take(there).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 == used {
+            self.read_tallies(&mut bytes)?;
+        }
         Ok(bytes)
+    }
+
+    /// Appends what is used of each tally, as readers expect it.
+    fn read_tallies(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
+        let number = |at| Bytes(bytes).u64(at).unwrap_or(0);
+        let (limit, count, used) =
+            (number(header::LIMIT), number(header::TALLIES), number(header::TALLY_USED).min(tally::STRIDE));
+        for i in 0..count.min(tally::MOST) {
+            // A file that has no such place has no more tallies either: the reader sees that they are missing.
+            let Some(at) = limit.checked_add(i * tally::STRIDE) else { break };
+            self.file.seek(SeekFrom::Start(at))?;
+            (&self.file).take(used).read_to_end(bytes)?;
+        }
+        Ok(())
     }
 }
 

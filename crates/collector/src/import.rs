@@ -50,6 +50,13 @@ mod root {
 /// Suffix of the tree that has what a thread did to load and link classes.
 pub const LOADING_SUFFIX: &str = " [class loading]";
 
+/// Bytecodes by the application's context on whose behalf they were executed, where only the application's methods have
+/// contexts: its own and those of the methods without.
+pub const CHARGED_METRIC: &str = "bytecodes.charged";
+
+/// Stands above the methods that have no contexts, where others have.
+pub const WITHOUT_CONTEXTS: &str = "[methods without contexts]";
+
 /// Samples taken every so many bytecodes.
 pub const SAMPLES_METRIC: &str = "samples.bytecodes";
 
@@ -61,7 +68,8 @@ pub fn profile(bytes: &[u8]) -> Result<Profile, NotAnArena> {
 /// Counts at one moment, to be taken off those at a later one.
 #[derive(Debug, Default)]
 pub struct Baseline {
-    nodes: HashMap<u64, (u64, u64)>,
+    /// Calls, bytecodes and what was charged, by offset.
+    nodes: HashMap<u64, [u64; 3]>,
     sampled: sampled::Before,
 }
 
@@ -69,7 +77,7 @@ impl Baseline {
     /// What an arena has counted so far.
     pub fn read(bytes: &[u8]) -> Result<Baseline, NotAnArena> {
         let contents = Contents::read(bytes)?;
-        let count = |node: &Node| (node.at, (node.calls, node.bytecodes));
+        let count = |node: &Node| (node.at, [node.calls, node.bytecodes, node.charged]);
         Ok(Baseline {
             nodes: contents.nodes.iter().map(count).collect(),
             sampled: sampled::Before::of(&contents),
@@ -82,9 +90,10 @@ pub fn profile_since(bytes: &[u8], baseline: Option<&Baseline>) -> Result<Profil
     let mut contents = Contents::read(bytes)?;
     if let Some(before) = baseline {
         for node in &mut contents.nodes {
-            if let Some((calls, bytecodes)) = before.nodes.get(&node.at) {
+            if let Some([calls, bytecodes, charged]) = before.nodes.get(&node.at) {
                 node.calls = node.calls.wrapping_sub(*calls);
                 node.bytecodes = node.bytecodes.wrapping_sub(*bytecodes);
+                node.charged = node.charged.wrapping_sub(*charged);
             }
         }
     }
@@ -269,6 +278,9 @@ impl<'a> Feeder<'a> {
         let Metrics { counts, samples } = self.metrics(&live);
         let counted = self.methods.values().any(|method| !method.blocks.is_empty());
         let allocations = counted.then(|| self.builder.metric(MetricSpec::allocations()));
+        let charges = self.contents.nodes.iter().any(|node| node.charged > 0);
+        let charged =
+            charges.then(|| self.builder.metric(MetricSpec::exact(CHARGED_METRIC, Unit::Bytecodes)));
         let mut unnamed = 0;
         // One record could give a million callees to each of a million nodes; a real arena is larger than its profile.
         let mut derivable = size;
@@ -280,7 +292,12 @@ impl<'a> Feeder<'a> {
                 continue;
             }
             let Some(parent) = node.parent else {
-                fed.push(self.root(node));
+                let root = self.root(node);
+                fed.push(root);
+                if let (Some(root), Some(charged), true) = (root, charged, node.charged > 0) {
+                    let aside = self.without_contexts(root);
+                    self.builder.add(aside, charged, node.charged);
+                }
                 continue;
             };
             let Some(parent_node) = fed.get(parent as usize).copied().flatten() else {
@@ -293,6 +310,11 @@ impl<'a> Feeder<'a> {
                 continue;
             };
             let site = self.site(node, parent);
+            let parent_node = if node.tallied && charged.is_some() {
+                self.without_contexts(parent_node)
+            } else {
+                parent_node
+            };
             let here = self.builder.push(parent_node, method.id, site);
             fed.push(Some(here));
             if let (true, Some(samples)) = (method.sampled, samples) {
@@ -303,11 +325,15 @@ impl<'a> Feeder<'a> {
             // Some of what it executes follows from its calls.
             let executed = method.per_call.wrapping_mul(node.calls).wrapping_add(node.bytecodes);
             self.builder.add(here, bytecodes, executed);
+            if let (Some(charged), false) = (charged, node.tallied) {
+                self.builder.add(here, charged, executed.wrapping_add(node.charged));
+            }
             let derived = method.derived.get(..derivable.min(method.derived.len())).unwrap_or_default();
             derivable -= derived.len();
             unnamed += (method.derived.len() - derived.len()) as u64;
             for derived in derived.iter().filter_map(|id| self.methods.get(id)) {
-                let leaf = self.builder.push(here, derived.id, UNKNOWN_SITE);
+                let parent = if node.tallied { parent_node } else { here };
+                let leaf = self.builder.push(parent, derived.id, UNKNOWN_SITE);
                 self.builder.add(leaf, calls, node.calls);
             }
             for (block, count) in method.blocks.iter().zip(self.contents.block_counts(node)) {
@@ -366,6 +392,12 @@ impl<'a> Feeder<'a> {
         Some(root)
     }
 
+    /// What the methods without contexts stand below.
+    fn without_contexts(&mut self, root: NodeId) -> NodeId {
+        let method = self.builder.method(MethodSpec { name: WITHOUT_CONTEXTS, ..MethodSpec::default() });
+        self.builder.child(root, method, UNKNOWN_SITE)
+    }
+
     /// Bytecode index of the call in the parent, where sites are told apart. Slot 0 is for calls the VM makes.
     fn site(&self, node: &Node, parent: u32) -> i32 {
         let parent = self.contents.nodes.get(parent as usize);
@@ -383,7 +415,10 @@ fn live(nodes: &[Node]) -> Vec<bool> {
     let mut live = vec![false; nodes.len()];
     // Children come after their parents.
     for (i, node) in nodes.iter().enumerate().rev() {
-        let counted = live.get(i).copied().unwrap_or(false) || node.calls != 0 || node.bytecodes != 0;
+        let counted = live.get(i).copied().unwrap_or(false)
+            || node.calls != 0
+            || node.bytecodes != 0
+            || node.charged != 0;
         if counted {
             for at in [Some(i), node.parent.map(|parent| parent as usize)].into_iter().flatten() {
                 if let Some(flag) = live.get_mut(at) {

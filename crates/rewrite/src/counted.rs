@@ -22,14 +22,15 @@ use crate::calls::{Calls, Site};
 use crate::counters::Counters;
 use crate::leaf::{is_leaf, safe_prefix};
 use crate::probes::Probes;
-use crate::{Known, Plan, Shape};
+use crate::tallied::overrides_opaque;
+use crate::{Contexts, Known, Plan, Shape};
 
 /// Slots a node can have at most; the arena's limit.
 const MOST_SLOTS: u32 = 20_000;
 
 /// How a method counts what it executes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Counter {
+pub(crate) enum Counter {
     /// Not at all: it follows from the number of calls.
     Calls,
     /// Each block but the first adds to memory. The first follows from the number of calls.
@@ -53,24 +54,26 @@ struct Locals {
     count: u16,
     /// What a slot held before a call that may lead to an opaque method.
     seen: u16,
+    /// The tally that was current when the method was entered, if class loading begins here.
+    tally: u16,
 }
 
 /// What is known of a method before anything is inserted.
-struct Analysis {
-    leaf: bool,
-    counter: Counter,
+pub(crate) struct Analysis {
+    pub leaf: bool,
+    pub counter: Counter,
     /// Bytecodes that follow from each call.
-    per_call: u32,
+    pub per_call: u32,
     /// The blocks that are counted.
-    blocks: Blocks,
+    pub blocks: Blocks,
     /// Those of the default analysis.
     one_way: Blocks,
     counters: Counters,
-    calls: Calls,
+    pub calls: Calls,
 }
 
 impl Analysis {
-    fn of(
+    pub fn of(
         code: &CodeEditor<'_, '_, '_>,
         method: &Method<'_, '_>,
         plan: &Plan,
@@ -85,7 +88,10 @@ impl Analysis {
         let first = one_way.iter().next().filter(|block| !block.is_loop_header);
         // What lies in the first block, and not in a loop, is executed once by every call.
         let prefix = first.map_or(0, |block| safe_prefix(method, &body).min(block.end));
-        let calls = Calls::find(&body, method.class().pool(), plan.sites, prefix, known);
+        let mut calls = Calls::find(&body, method.class().pool(), plan.sites, prefix, known);
+        if plan.contexts == Contexts::Application {
+            calls.leave_every_second_slot();
+        }
         // That a block is counted at its start is what the default analysis means. Where it matters how far a block got,
         // the same holds only if nothing can stop it halfway: no exception, and no callee that ends the process.
         let whole_blocks = leaf || plan.analysis == BlockAnalysis::Default;
@@ -128,8 +134,9 @@ pub fn count(
         Vec::new()
     };
     let delicate = plan.activation && activation::is_delicate(class.name(), method.name());
+    let marks = plan.tallies() && overrides_opaque(&method, known);
     let mut inserter =
-        Inserter { code, probes, plan, analysis: &analysis, locals: Locals::default(), loading };
+        Inserter { code, probes, plan, analysis: &analysis, locals: Locals::default(), loading, marks };
     if analysis.leaf {
         inserter.leaf(id)?;
         activation::insert(&mut inserter.code, probes, &updates, Kept::Nothing, false)?;
@@ -168,6 +175,8 @@ struct Inserter<'m, 'e, 'c, 'a> {
     analysis: &'m Analysis,
     locals: Locals,
     loading: bool,
+    /// Whether callers that have no slot to look at must learn that it ran.
+    marks: bool,
 }
 
 impl Inserter<'_, '_, '_, '_> {
@@ -178,7 +187,7 @@ impl Inserter<'_, '_, '_, '_> {
         self.probes.call(self.code.pool(), &mut s, "enter", "(I)J")?;
         if self.analysis.counter == Counter::Calls && !has_calls {
             self.code.insert_entry(s.op(POP2))?;
-            return Ok(());
+            return self.mark_before_returns();
         }
         self.locals.slot = self.code.new_local(VerificationType::Long)?;
         s.lstore(self.locals.slot);
@@ -195,6 +204,15 @@ impl Inserter<'_, '_, '_, '_> {
         if self.analysis.counter == Counter::Local {
             s.clear();
             self.add(&mut s)?;
+            self.code.insert_before_returns(&s)?;
+        }
+        self.mark_before_returns()
+    }
+
+    fn mark_before_returns(&mut self) -> Result<(), EditError> {
+        if self.marks {
+            let mut s = Snippet::new();
+            self.probes.tally(self.code.pool(), &mut s, "mark", "()V")?;
             self.code.insert_before_returns(&s)?;
         }
         Ok(())
@@ -217,6 +235,11 @@ impl Inserter<'_, '_, '_, '_> {
             self.locals.before = self.code.new_local(VerificationType::Long)?;
             probes.slot(self.code.pool(), &mut s, cursor)?;
             s.lstore(self.locals.before);
+            if self.plan.tallies() {
+                self.locals.tally = self.code.new_local(VerificationType::Long)?;
+                probes.tally(self.code.pool(), &mut s, "current", "()J")?;
+                s.lstore(self.locals.tally);
+            }
         }
         probes.thread(&mut s, cursor);
         probes.thread(&mut s, cursor);
@@ -227,7 +250,8 @@ impl Inserter<'_, '_, '_, '_> {
         probes.call(self.code.pool(), &mut s, "open", "(@J)J")?;
         s.lstore(self.locals.node);
         self.begin_count(&mut s)?;
-        if self.analysis.calls.sites.iter().any(|site| matches!(site, Site::Possible { .. })) {
+        let looks = |site: &Site| matches!(site, Site::Possible { .. });
+        if !self.plan.tallies() && self.analysis.calls.sites.iter().any(looks) {
             self.locals.seen = self.code.new_local(VerificationType::Long)?;
             s.long16(0).lstore(self.locals.seen);
         }
@@ -312,6 +336,17 @@ impl Inserter<'_, '_, '_, '_> {
                     probes.shared(self.code.pool(), &mut s, "opaque", "(JII)V")?;
                     self.code.insert_before(bci, &s)?;
                 }
+                // A callee that has no context leaves the slot as it was.
+                Site::Possible { bci, next, slot, id } if self.plan.tallies() => {
+                    self.publish(&mut s, slot)?;
+                    probes.tally(self.code.pool(), &mut s, "unmark", "()V")?;
+                    self.code.insert_before(bci, &s)?;
+                    s.clear().lload(node);
+                    probes.int(self.code.pool(), &mut s, slot + 2)?;
+                    probes.word(self.code.pool(), &mut s, id)?;
+                    probes.tally(self.code.pool(), &mut s, "unlessMarked", "(JII)V")?;
+                    self.code.insert_fall_through(next, &s)?;
+                }
                 Site::Possible { bci, next, slot, id } => {
                     self.publish(&mut s, slot)?;
                     s.lload(node);
@@ -354,7 +389,7 @@ impl Inserter<'_, '_, '_, '_> {
 
     fn exits(&mut self, guard: Option<Guard>) -> Result<(), EditError> {
         let mut s = Snippet::new();
-        let Locals { cursor, before, .. } = self.locals;
+        let Locals { cursor, before, tally, .. } = self.locals;
         if let Some(guard) = guard {
             guard.leave(&mut self.code, self.probes, &mut s, cursor)?;
         }
@@ -368,7 +403,13 @@ impl Inserter<'_, '_, '_, '_> {
         self.probes.thread(&mut s, cursor);
         s.lload(before);
         self.probes.call(self.code.pool(), &mut s, "restore", "(@J)V")?;
+        if tally != 0 {
+            s.lload(tally);
+            self.probes.tally(self.code.pool(), &mut s, "restore", "(J)V")?;
+        }
         self.code.insert_before_returns(&s)?;
+        // Behind what puts back the tally of the caller, who looks there.
+        self.mark_before_returns()?;
         self.code.catch_all(s.athrow())
     }
 }

@@ -1,16 +1,17 @@
 //! Exact profiles: every method finds its node when it is entered and counts its bytecodes there, however it is left
-//! (`counted.rs`). Opaque methods count nothing; those that call others hide what they call.
+//! (`counted.rs`), or is counted without a context (`tallied.rs`). Opaque methods count nothing; those that call others
+//! hide what they call.
 
 use quipu_classfile::opcode::InstructionClass;
 use quipu_classfile::{ClassEditor, ClassFile, Code, EditError, Method, Snippet, VerificationType};
 
 use crate::activation::Guard;
-use crate::counted::count;
 use crate::probes::Probes;
 use crate::sampling;
 use crate::selection::untouchable;
+use crate::tallied::{self, Aside};
 use crate::treatment::Treatment;
-use crate::{Known, Left, Plan, Rewritten};
+use crate::{Contexts, Known, Left, Plan, Rewritten, counted};
 
 /// Rewrites a class. Its methods get the ids from `first` on, in their order.
 pub fn rewrite(
@@ -37,8 +38,14 @@ pub fn rewrite(
         let id = first + method.index() as u32;
         let edited = match treatment {
             _ if plan.sampling => sampling::edit(&mut editor, &probes, method, treatment, id, plan),
-            Treatment::Count => count(&mut editor, &probes, method, id, plan, known, false).map(Some),
-            Treatment::CountLoading => count(&mut editor, &probes, method, id, plan, known, true).map(Some),
+            Treatment::Count | Treatment::CountLoading => {
+                let count = match plan.contexts {
+                    Contexts::All | Contexts::Application => counted::count,
+                    Contexts::Charged | Contexts::None => tallied::count,
+                };
+                let loading = treatment == Treatment::CountLoading;
+                count(&mut editor, &probes, method, id, plan, known, loading).map(Some)
+            }
             Treatment::Opaque => aside(&mut editor, &probes, method, plan, "hide").map(|()| None),
             Treatment::Loading => aside(&mut editor, &probes, method, plan, "load").map(|()| None),
             Treatment::Leave(_) => Ok(None),
@@ -73,6 +80,16 @@ fn aside(
     let Some(mut code) = editor.edit_method(method.index())? else { return Ok(()) };
     if !makes_calls(code.code()) {
         return Ok(());
+    }
+    if plan.tallies() {
+        let mut s = Snippet::new();
+        let aside = Aside::begin(&mut code, probes, &mut s, probe)?;
+        code.insert_entry(&s)?;
+        s.clear();
+        aside.end(&mut code, probes, &mut s, probe == "load")?;
+        code.insert_before_returns(&s)?;
+        code.catch_all(s.athrow())?;
+        return code.finish().map(drop);
     }
     let slot = code.new_local(VerificationType::Long)?;
     let cursor = if probes.have_cursor() || plan.activation {

@@ -23,6 +23,7 @@ mod leaf;
 mod probes;
 mod sampling;
 mod selection;
+mod tallied;
 mod treatment;
 mod weights;
 mod world;
@@ -37,7 +38,7 @@ pub use world::{FindClass, OpaqueMethod, World};
 
 use std::sync::Arc;
 
-use quipu_classfile::{Block, BlockAnalysis, Code};
+use quipu_classfile::{Block, BlockAnalysis, ClassFile, Code};
 
 /// How classes are rewritten.
 #[derive(Debug, Clone)]
@@ -49,6 +50,8 @@ pub struct Plan {
     pub relative_to: Option<String>,
     /// Whether threads have the published slot in a field of their own.
     pub direct: bool,
+    /// Which methods have contexts.
+    pub contexts: Contexts,
     /// Whether contexts below some depth are folded.
     pub folds: bool,
     /// Where blocks end.
@@ -76,6 +79,7 @@ impl Plan {
             runtime,
             relative_to: None,
             direct: false,
+            contexts: Contexts::All,
             folds: false,
             analysis: BlockAnalysis::Default,
             sites: false,
@@ -95,6 +99,11 @@ impl Plan {
             || (untouchable(class).is_none() && self.selection.class(class))
     }
 
+    /// Whether some methods have no contexts.
+    pub fn tallies(&self) -> bool {
+        self.contexts != Contexts::All
+    }
+
     /// What one execution of a block counts.
     pub fn cost(&self, block: &Block, code: &Code<'_>) -> u32 {
         match &self.weights {
@@ -104,10 +113,30 @@ impl Plan {
     }
 }
 
+/// Which methods have contexts, and how a class's methods are counted for that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Contexts {
+    /// All methods have.
+    All,
+    /// The application's have, and pay for what others execute. So a class of the application is rewritten.
+    Application,
+    /// The same for a class that is not the application's: its methods are counted in tallies, and charge what they execute.
+    Charged,
+    /// None have: all methods are counted in tallies.
+    None,
+}
+
 /// What the rewriter asks about other classes.
 pub trait Known {
     /// The opaque method that a call runs, or may run.
     fn opaque(&self, call: &Call<'_>) -> Option<OpaqueCallee>;
+
+    /// Whether a method of a class may run where somebody called an opaque one. Asked only where some methods have no
+    /// contexts.
+    fn overrides_opaque(&self, class: &ClassFile<'_>, name: &[u8], descriptor: &[u8]) -> bool {
+        let _ = (class, name, descriptor);
+        true
+    }
 }
 
 /// An opaque method at the end of a call.

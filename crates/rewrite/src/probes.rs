@@ -5,11 +5,15 @@ use quipu_classfile::{EditError, PoolEditor, Snippet};
 
 use crate::Plan;
 
+/// What a method takes in a tally; the arena's layout.
+pub const TALLY_CELL: u32 = 16;
+
 /// Pool indices of what inserted code refers to, entered when first used.
 pub struct Probes {
     /// Has what needs to know the thread.
     threaded: Vec<u8>,
     probe: Vec<u8>,
+    tally: Vec<u8>,
     activation: Vec<u8>,
     cursor: Vec<u8>,
     cursor_descriptor: String,
@@ -25,6 +29,7 @@ impl Probes {
             relative_to: plan.relative_to.as_ref().map(|class| class.as_bytes().to_vec()),
             threaded: format!("{runtime}/{}", if plan.direct { "Direct" } else { "Probe" }).into_bytes(),
             probe: format!("{runtime}/Probe").into_bytes(),
+            tally: format!("{runtime}/Tally").into_bytes(),
             activation: format!("{runtime}/Activation").into_bytes(),
             cursor: format!("{runtime}/Cursor").into_bytes(),
             cursor_descriptor: format!("L{runtime}/Cursor;"),
@@ -88,6 +93,27 @@ impl Probes {
         descriptor: &str,
     ) -> Result<(), EditError> {
         self.call_in(&self.probe, pool, snippet, name, descriptor)
+    }
+
+    /// Appends a call of a probe of methods that have no context.
+    pub fn tally(
+        &self,
+        pool: &mut PoolEditor<'_, '_>,
+        snippet: &mut Snippet,
+        name: &str,
+        descriptor: &str,
+    ) -> Result<(), EditError> {
+        self.call_in(&self.tally, pool, snippet, name, descriptor)
+    }
+
+    /// Appends where a method is in a tally.
+    pub fn cell(
+        &self,
+        pool: &mut PoolEditor<'_, '_>,
+        snippet: &mut Snippet,
+        id: u32,
+    ) -> Result<(), EditError> {
+        self.int(pool, snippet, id.wrapping_mul(TALLY_CELL))
     }
 
     /// Appends a call of the code that brings agents in; there only while there is one.

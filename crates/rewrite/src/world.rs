@@ -88,6 +88,21 @@ impl World {
         None
     }
 
+    /// Whether a method of a class overrides an opaque one, or may, for all that is known of the classes above.
+    pub fn overrides_opaque(&self, class: &ClassFile<'_>, name: &[u8], descriptor: &[u8]) -> bool {
+        let key = (Box::from(name), Box::from(descriptor));
+        let mut above: Option<Box<[u8]>> = class.super_name().map(Into::into);
+        for _ in 0..DEEPEST_HIERARCHY {
+            let Some(super_name) = above else { return false };
+            let Some(class) = self.class(&super_name) else { return true };
+            if class.methods.get(&key).is_some_and(|method| method.opaque) {
+                return true;
+            }
+            above = class.super_name.clone();
+        }
+        true
+    }
+
     fn class(&self, name: &[u8]) -> Option<Arc<Class>> {
         if let Some(known) = lock(&self.classes).get(name) {
             return known.clone();

@@ -250,8 +250,9 @@ impl Engine {
         self.wall_period.store(0, Ordering::Release);
         self.threads.set_clocks(self.arena, None);
         self.on.store(false, Ordering::Release);
-        // Ends of threads are left on: they cost nothing, and exact profiles listen to them, too.
-        for event in EVENTS.into_iter().filter(|&event| event != sys::JVMTI_EVENT_THREAD_END) {
+        // Threads are left on: they cost nothing, and exact profiles listen to them, too.
+        let threads = [sys::JVMTI_EVENT_THREAD_START, sys::JVMTI_EVENT_THREAD_END];
+        for event in EVENTS.into_iter().filter(|event| !threads.contains(event)) {
             // The VM knows them: they were switched on.
             let _ = self.jvmti.set_event_mode(event, false, None);
         }

@@ -91,16 +91,19 @@ impl<'c, 'a> ClassEditor<'c, 'a> {
         CodeEditor::open(self, method, attribute).map(Some)
     }
 
-    /// Adds a field in front of the others. At most one: a second call replaces the first.
-    pub fn add_field(&mut self, access_flags: u16, name: &[u8], descriptor: &[u8]) -> Result<(), EditError> {
-        let names = (self.pool.utf8(name)?, self.pool.utf8(descriptor)?);
-        let count = u16::try_from(self.class.fields().len() + 1)
+    /// Adds fields in front of the others, each with access flags, name and descriptor. A second call replaces the first.
+    pub fn add_fields(&mut self, fields: &[(u16, &[u8], &[u8])]) -> Result<(), EditError> {
+        let count = u16::try_from(self.class.fields().len() + fields.len())
             .map_err(|_| EditError::BadSnippet("the class has too many fields"))?;
         // Access flags, this class, super class, number of interfaces; then the interfaces.
         let old_start = self.class.pool().end() + 8 + 2 * self.class.interfaces_len();
         let start = self.scratch.code.len();
-        for part in [count, access_flags, names.0, names.1, 0] {
-            self.scratch.code.extend(part.to_be_bytes());
+        self.scratch.code.extend(count.to_be_bytes());
+        for &(access_flags, name, descriptor) in fields {
+            let names = (self.pool.utf8(name)?, self.pool.utf8(descriptor)?);
+            for part in [access_flags, names.0, names.1, 0] {
+                self.scratch.code.extend(part.to_be_bytes());
+            }
         }
         let end = self.scratch.code.len();
         self.scratch.splices.retain(|s| s.old_start != old_start);

@@ -32,6 +32,11 @@ public final class Cursor {
     /** The slot for what an opaque method calls. */
     public final long hidden;
 
+    /** The thread's current tally, if threads have tallies. In a field of the thread, where threads have fields. */
+    public long tally;
+    private long ownTally;
+    private long loadingTally;
+
     /** Bytecodes until the thread calls the user's agent; see {@code Activation}. Unused while there is none. */
     public int left;
     /** 1 while the agent has to wait, because of what the thread does or because the agent is what it does. */
@@ -66,6 +71,7 @@ public final class Cursor {
         group = UNCOUNTED;
         tree = 0;
         start = loading = hidden = slot = sink + Layout.NODE_SLOTS;
+        tally = ownTally = loadingTally = Tally.nobodys;
     }
 
     private Cursor(int group, int tree) {
@@ -88,9 +94,35 @@ public final class Cursor {
         return new Cursor(group, tree);
     }
 
+    /** Whether the thread lacks a tally, though threads have them. */
+    boolean lacksTally() {
+        return ownTally == 0 && Tally.nobodys != 0;
+    }
+
+    /** Gives the thread its tally. */
+    void openTally() {
+        long opened = group == UNCOUNTED ? 0 : Natives.tally(tree, ROOT_CALLS);
+        tally = ownTally = opened != 0 ? opened : Tally.nobodys;
+    }
+
+    /** The tally for what loads classes. */
+    long loadingTally() {
+        if (loadingTally == 0) {
+            long opened = group == UNCOUNTED ? 0 : Natives.tally(tree, ROOT_LOADING);
+            loadingTally = opened != 0 ? opened : Tally.nobodys;
+        }
+        return loadingTally;
+    }
+
+    /** The tally of what the thread calls. */
+    long ownTally() {
+        return ownTally;
+    }
+
     /** Back to the root, for the next thread. */
     void rewind() {
         slot = start;
+        tally = ownTally;
         loads = 0;
         left = 0;
         held = 0;
@@ -114,7 +146,7 @@ public final class Cursor {
     }
 
     private long root(int kind) {
-        long node = allocate(Layout.ROOT_WORD, 0, Layout.ROOT_SIZE, 1, kind, 0);
+        long node = allocate(Layout.ROOT_WORD, 0, Layout.ROOT_SIZE, 2, kind, 0);
         return node + Layout.NODE_SLOTS;
     }
 

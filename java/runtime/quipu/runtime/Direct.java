@@ -33,7 +33,11 @@ public final class Direct {
     @ForceInline
     public static long enterLoading(int word) {
         Cursor cursor = Probe.cursor();
-        return Probe.enter(cursor.loads++ == 0 ? cursor.loading : published(), word);
+        if (cursor.loads++ != 0) {
+            return Probe.enter(published(), word);
+        }
+        Probe.loadTallied(cursor);
+        return Probe.enter(cursor.loading, word);
     }
 
     @ForceInline
@@ -54,6 +58,7 @@ public final class Direct {
         Cursor cursor = Probe.cursor();
         if (cursor.loads++ == 0) {
             publish(cursor.loading);
+            Probe.loadTallied(cursor);
         }
     }
 
@@ -65,6 +70,7 @@ public final class Direct {
     @ForceInline
     public static void hide() {
         publish(Probe.cursor().hidden);
+        Probe.hideTallied();
     }
 
     @ForceInline

@@ -28,6 +28,15 @@ final class Natives {
     /** The group of threads this one belongs to; {@link Cursor#UNCOUNTED}, or -1 if there is no room for it. */
     static native int group(Thread thread);
 
+    /** Whether threads have tallies, or may get them. */
+    static native boolean tallies();
+
+    /** A new tally for a root of a tree; 0 if there is no room for it. */
+    static native long tally(int tree, int root);
+
+    /** The tally that nobody reads; 0 if there is no room for it. */
+    static native long nobodys();
+
     /** Notes that a tree belongs to a group. */
     static native void tree(int tree, int group);
 }

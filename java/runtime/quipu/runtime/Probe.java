@@ -100,7 +100,11 @@ public final class Probe {
     /** Enters a method that loads classes, below a root of its own unless it is there already. */
     @ForceInline
     public static long enterLoading(Cursor cursor, int word) {
-        return enter(cursor.loads++ == 0 ? cursor.loading : cursor.slot, word);
+        if (cursor.loads++ != 0) {
+            return enter(cursor.slot, word);
+        }
+        loadTallied(cursor);
+        return enter(cursor.loading, word);
     }
 
     /** The node of the method that was entered; until it publishes something else, calls of it come from the VM. */
@@ -127,6 +131,15 @@ public final class Probe {
     public static void load(Cursor cursor) {
         if (cursor.loads++ == 0) {
             cursor.slot = cursor.loading;
+            loadTallied(cursor);
+        }
+    }
+
+    /** The same for methods that have no context. */
+    @ForceInline
+    static void loadTallied(Cursor cursor) {
+        if (Tally.nobodys != 0) {
+            Tally.restore(cursor.loadingTally());
         }
     }
 
@@ -140,6 +153,15 @@ public final class Probe {
     @ForceInline
     public static void hide(Cursor cursor) {
         cursor.slot = cursor.hidden;
+        hideTallied();
+    }
+
+    /** The same for methods that have no context. */
+    @ForceInline
+    static void hideTallied() {
+        if (Tally.nobodys != 0) {
+            Tally.restore(Tally.nobodys);
+        }
     }
 
     /** Publishes a slot of the current node. */
@@ -260,7 +282,7 @@ public final class Probe {
     }
 
     @DontInline
-    private static Cursor find(Thread thread) {
+    static Cursor find(Thread thread) {
         long tid = U.getLong(thread, TID);
         if (tid == 0) {
             // Still being constructed, by native code that attaches itself to the VM.
@@ -310,7 +332,29 @@ public final class Probe {
         cursor.next = TABLE[bucket];
         TABLE[bucket] = cursor;
         unlock();
+        if (cursor.lacksTally()) {
+            cursor.openTally();
+        }
         return cursor;
+    }
+
+    /** Gives every thread that is known its tally. */
+    static void tallyAll() {
+        NOWHERE.openTally();
+        for (int bucket = 0; bucket < TABLE.length; bucket++) {
+            Cursor lacking;
+            do {
+                lock();
+                lacking = TABLE[bucket];
+                while (lacking != null && !lacking.lacksTally()) {
+                    lacking = lacking.next;
+                }
+                unlock();
+                if (lacking != null) {
+                    lacking.openTally();
+                }
+            } while (lacking != null);
+        }
     }
 
     private static Cursor recycled(int group) {
@@ -341,6 +385,9 @@ public final class Probe {
     static void aside(boolean begin) {
         Cursor cursor = cursor();
         publish(cursor, begin ? cursor.hidden : cursor.start);
+        if (Tally.nobodys != 0) {
+            Tally.restore(begin ? Tally.nobodys : cursor.ownTally());
+        }
         cursor.held = begin ? 1 : 0;
         cursor.left = 0;
     }
@@ -371,6 +418,7 @@ public final class Probe {
         if (DIRECT) {
             U.putLong(thread, SLOT, NO_THREAD_SINK + Layout.NODE_SLOTS);
         }
+        Tally.end(thread);
         cursor.rewind();
         Cursor[] larger = null;
         if (cursor.group >= pools.length) {
