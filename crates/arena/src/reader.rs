@@ -67,6 +67,8 @@ pub struct Header {
     pub ended_at: u64,
     /// End of the last chunk.
     pub used: u64,
+    /// Bytes of all tallies together.
+    pub tallied: u64,
     /// The size the arena may grow to.
     pub limit: u64,
     /// Calls whose context could not be opened: the arena was full.
@@ -375,6 +377,7 @@ fn read_header(bytes: Bytes<'_>) -> Result<Header, NotAnArena> {
         created: u64_at(header::CREATED)?,
         ended_at: u64_at(header::ENDED)?,
         used: u64_at(header::USED)?,
+        tallied: u64_at(header::TALLIES)?.saturating_mul(u64_at(header::TALLY_USED)?),
         limit: u64_at(header::LIMIT)?,
         refused: u64_at(header::REFUSED)?,
         rewrite_nanos: u64_at(header::REWRITE_NANOS)?,

@@ -232,7 +232,7 @@ fn describe(contents: &Contents<'_>, builder: &mut Builder) {
             header.rewrite_nanos / 1_000_000
         ));
     }
-    builder.run.cost.push(format!("the arena took {} KB", header.used / 1024));
+    builder.run.cost.push(format!("the arena took {} KB", header.used.saturating_add(header.tallied) / 1024));
 }
 
 /// The metrics of a profile.

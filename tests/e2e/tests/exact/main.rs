@@ -5,6 +5,7 @@ mod annotate;
 mod depth;
 mod exceptions;
 mod figure5;
+mod levels;
 mod options;
 mod pass_through;
 mod same_everywhere;
