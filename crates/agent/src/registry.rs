@@ -145,6 +145,7 @@ impl Registry {
                 sites: &shape.sites,
                 blocks: &shape.blocks,
                 derived: &shape.derived,
+                leaves: &shape.leaves,
             }
             .encode(&mut records);
         }
@@ -201,6 +202,7 @@ fn hash_shapes(shapes: &[Shape]) -> u64 {
     for shape in shapes {
         (shape.id, shape.index, shape.slots, shape.blocks.len(), shape.per_call, shape.sampled)
             .hash(&mut hasher);
+        shape.leaves.hash(&mut hasher);
     }
     hasher.finish()
 }

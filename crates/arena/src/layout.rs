@@ -13,8 +13,9 @@
 //! called there last, with the method word that the callee compares with its own, and counts the child's calls and
 //! bytecodes: so a call touches the caller's memory, which is warm, and the callee's only if that calls somebody. What
 //! a node has counted is what is in its own header plus what is in the slots that hold it. A slot in which nothing was
-//! called yet has no method word and the id of its owner. Where only some methods have contexts, every second slot stays
-//! empty, and counts what the others execute on behalf of its owner.
+//! called yet has no method word and the id of its owner. A slot that nothing is called through can still
+//! count: calls of an opaque method, or, where only some methods have contexts, what the others execute on behalf of its
+//! owner.
 
 /// First word of an arena.
 pub const MAGIC: u32 = u32::from_le_bytes(*b"QUIP");

@@ -176,6 +176,7 @@ impl<'a> Contents<'a> {
             contents.read_nodes(at + chunk::HEADER, end, tree, &mut index, &method_blocks);
         }
         contents.add_counts_in_slots(&index);
+        contents.read_leaves();
         contents.read_tallies();
         for (at, end) in sample_chunks {
             contents.damage.samples += contents.sampled.read_samples(bytes, at, end);
@@ -262,6 +263,46 @@ impl<'a> Contents<'a> {
                     }
                     _ => self.damage.slots += 1,
                 }
+            }
+        }
+    }
+
+    /// Adds a node for each opaque method that was counted in a slot of its caller.
+    fn read_leaves(&mut self) {
+        let mut leaves: HashMap<u32, &[u8]> = HashMap::new();
+        for record in &self.records {
+            if let Record::Method { id, leaves: table, .. } = *record
+                && !table.is_empty()
+            {
+                leaves.insert(id, table);
+            }
+        }
+        for owner in 0..self.nodes.len() {
+            let Some(&Node { method, tree, slots: (first, end), .. }) = self.nodes.get(owner) else { break };
+            let Some(table) = leaves.get(&method) else { continue };
+            // No more than the node has slots, whatever the record says.
+            let most = (end.saturating_sub(first) / slot::SIZE) as usize;
+            for pair in table.chunks_exact(8).take(most) {
+                let table = Bytes(pair);
+                let (Some(number), Some(method)) = (table.u32(0), table.u32(4)) else { continue };
+                let at = first + slot::SIZE * u64::from(number);
+                let calls = self.bytes.u64(at + slot::CALLS).unwrap_or(0);
+                if at + slot::SIZE > end || calls == 0 || self.bytes.u32(at + slot::METHOD) != Some(0) {
+                    continue;
+                }
+                self.nodes.push(Node {
+                    at,
+                    parent: Some(owner as u32),
+                    method,
+                    tree,
+                    site: number as u16,
+                    calls,
+                    bytecodes: 0,
+                    charged: 0,
+                    tallied: false,
+                    slots: (0, 0),
+                    blocks: (0, 0),
+                });
             }
         }
     }

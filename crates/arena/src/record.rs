@@ -73,6 +73,8 @@ pub enum Record<'a> {
         blocks: &'a [u8],
         /// Opaque methods called once by every call before anything can go wrong: `u32` ids.
         derived: &'a [u8],
+        /// `u32` pairs of a slot that counts calls of an opaque method, and that method.
+        leaves: &'a [u8],
     },
     /// Threads that share trees one after the other.
     Group {
@@ -160,6 +162,7 @@ impl<'a> Record<'a> {
                 sites: r.string()?,
                 blocks: r.string()?,
                 derived: r.string()?,
+                leaves: r.string()?,
             },
             tag::GROUP => Record::Group {
                 id: r.u32()?,
@@ -220,11 +223,12 @@ impl<'a> Record<'a> {
                 sites,
                 blocks,
                 derived,
+                leaves,
             } => {
                 for n in [id, class, flags, per_call] {
                     word(out, n);
                 }
-                for s in [name, descriptor, lines, sites, blocks, derived] {
+                for s in [name, descriptor, lines, sites, blocks, derived, leaves] {
                     string(out, s);
                 }
             }
@@ -292,6 +296,8 @@ pub struct RewrittenMethod<'a> {
     pub blocks: &'a [u16],
     /// As in [`Record::Method`].
     pub derived: &'a [u32],
+    /// As in [`Record::Method`].
+    pub leaves: &'a [[u32; 2]],
 }
 
 impl RewrittenMethod<'_> {
@@ -309,6 +315,7 @@ impl RewrittenMethod<'_> {
             sites: &bytes(self.sites),
             blocks: &bytes(self.blocks),
             derived: &self.derived.iter().flat_map(|id| id.to_ne_bytes()).collect::<Vec<u8>>(),
+            leaves: &self.leaves.iter().flatten().flat_map(|n| n.to_ne_bytes()).collect::<Vec<u8>>(),
         }
         .encode(out);
     }
@@ -318,9 +325,21 @@ impl<'a> Record<'a> {
     /// The record of an opaque method, of which nothing is known but its name.
     pub fn opaque_method(id: u32, class: u32, name: &'a [u8], descriptor: &'a [u8]) -> Record<'a> {
         let none: &[u8] = b"";
-        let (lines, sites, blocks, derived) = (none, none, none, none);
+        let (lines, sites, blocks, derived, leaves) = (none, none, none, none, none);
         let flags = flag::OPAQUE;
-        Record::Method { id, class, flags, per_call: 0, name, descriptor, lines, sites, blocks, derived }
+        Record::Method {
+            id,
+            class,
+            flags,
+            per_call: 0,
+            name,
+            descriptor,
+            lines,
+            sites,
+            blocks,
+            derived,
+            leaves,
+        }
     }
 }
 
@@ -352,6 +371,7 @@ mod tests {
                 sites: b"",
                 blocks: b"",
                 derived: &[9, 0, 0, 0],
+                leaves: &[1, 0, 0, 0, 9, 0, 0, 0],
             },
             Record::Group { id: 1, is_virtual: 1, threads: 5, first: b"w-1", pattern: b"w-#" },
             Record::Tree { id: 2, group: 1 },

@@ -144,6 +144,7 @@ fn read_methods(contents: &Contents<'_>, builder: &mut Builder) -> HashMap<u32, 
                 sites,
                 blocks,
                 derived,
+                ..
             } => {
                 let Some((class, source)) = classes.get(&class) else { continue };
                 let lines: Vec<Line> =

@@ -33,6 +33,7 @@ fn sample() -> Vec<u8> {
             sites: &[3, 0, 6, 0],
             blocks: &[0, 0, 5, 0, 1, 0, 9, 0, 2, 0, 0, 0],
             derived: &[5, 0, 0, 0],
+            leaves: &[1, 0, 0, 0, 5, 0, 0, 0],
         }
         .encode(&mut log);
     }

@@ -24,6 +24,7 @@ fn what_one_record_says_of_every_node_is_bounded() {
             sites: b"",
             blocks: b"",
             derived: &2u32.to_ne_bytes().repeat(10_000),
+            leaves: &[],
         }
         .encode(&mut log);
     }

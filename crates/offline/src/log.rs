@@ -55,6 +55,7 @@ impl MethodLog {
                 sites: &shape.sites,
                 blocks: &shape.blocks,
                 derived: &shape.derived,
+                leaves: &shape.leaves,
             }
             .encode(&mut self.records);
         }

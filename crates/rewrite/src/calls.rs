@@ -8,8 +8,8 @@ use quipu_classfile::{Code, ConstantPool, Instruction};
 use crate::{Known, OpaqueCallee};
 
 /// Beyond so many targets slots are shared, so that the nodes of huge methods stay small; sharing only costs time.
-/// Call sites are never shared.
-const MOST_TARGETS: u32 = 64;
+/// Those of call sites and of opaque callees are never shared.
+const MOST_TARGETS: usize = 64;
 
 /// The native method in which every orderly end of a process ends.
 const ENDS_THE_PROCESS: (&[u8], &[u8]) = (b"java/lang/Shutdown", b"halt0");
@@ -41,7 +41,7 @@ pub enum Site {
     Opaque {
         /// Where the call is.
         bci: u32,
-        /// The slot of the callee's node.
+        /// The callee's slot.
         slot: u32,
         /// The callee.
         id: u32,
@@ -54,11 +54,24 @@ pub enum Site {
         bci: u32,
         /// The instruction behind it.
         next: u32,
-        /// The slot for a callee that counts itself; the opaque one has the slot behind it.
+        /// The slot for a callee that counts itself.
         slot: u32,
+        /// The slot of the opaque callee.
+        leaf: u32,
         /// The opaque callee.
         id: u32,
     },
+}
+
+/// What is called, and from where if that matters.
+type Target<'a> = (Call<'a>, Option<u32>);
+
+/// Slots of callees that count themselves.
+#[derive(Default)]
+struct Targets<'a> {
+    slots: HashMap<Target<'a>, u32>,
+    /// In the order in which they were met.
+    first: Vec<u32>,
 }
 
 /// All calls of a method.
@@ -72,6 +85,8 @@ pub struct Calls {
     pub bcis: Vec<u16>,
     /// Opaque callees that are called before anything can go wrong; they need no code.
     pub derived: Vec<u32>,
+    /// Slot and opaque callee of each slot that is an opaque callee's alone.
+    pub leaves: Vec<[u32; 2]>,
 }
 
 /// The instruction's call; `None` if it is none or is malformed.
@@ -112,7 +127,8 @@ impl Calls {
         known: &dyn Known,
     ) -> Calls {
         let mut calls = Calls { slots: 1, ..Calls::default() };
-        let mut targets: HashMap<(Call<'_>, Option<u32>), u32> = HashMap::new();
+        let mut targets = Targets::default();
+        let mut leaves = HashMap::new();
         for instruction in code.instructions().map_while(Result::ok) {
             let bci = instruction.bci;
             let dynamic = instruction.opcode == INVOKEDYNAMIC;
@@ -135,26 +151,59 @@ impl Calls {
                 continue;
             }
             let ends = call.is_some_and(|call| (call.owner, call.name) == ENDS_THE_PROCESS);
-            let possible = opaque.is_some_and(|opaque| !opaque.certain);
-            let slot = *targets.entry(key).or_insert_with(|| {
-                let width = if possible { 2 } else { 1 };
-                if sites {
-                    calls.bcis.extend(std::iter::repeat_n(bci as u16, width));
+            let site = match opaque {
+                None => Site::Publish { bci, slot: calls.slot_of(&mut targets, key, bci, sites) },
+                Some(OpaqueCallee { id, certain: true }) => {
+                    Site::Opaque { bci, slot: calls.leaf_of(&mut leaves, id, bci, sites), id, ends }
                 }
-                if !sites && calls.slots > MOST_TARGETS {
-                    return 1 + (bci % (MOST_TARGETS - 1));
-                }
-                calls.slots += width as u32;
-                calls.slots - width as u32
-            });
-            calls.sites.push(match opaque {
-                Some(OpaqueCallee { id, certain: true }) => Site::Opaque { bci, slot, id, ends },
                 Some(OpaqueCallee { id, certain: false }) => {
-                    Site::Possible { bci, next: instruction.end(), slot, id }
+                    let slot = calls.slot_of(&mut targets, key, bci, sites);
+                    let leaf = calls.leaf_of(&mut leaves, id, bci, sites);
+                    Site::Possible { bci, next: instruction.end(), slot, leaf, id }
                 }
-                None => Site::Publish { bci, slot },
-            });
+            };
+            calls.sites.push(site);
         }
         calls
+    }
+
+    /// The slot of a callee that counts itself.
+    fn slot_of<'a>(&mut self, targets: &mut Targets<'a>, target: Target<'a>, bci: u32, sites: bool) -> u32 {
+        if let Some(&slot) = targets.slots.get(&target) {
+            return slot;
+        }
+        let slot = match targets.first.get(bci as usize % MOST_TARGETS) {
+            Some(&shared) if targets.first.len() == MOST_TARGETS && !sites => shared,
+            _ => {
+                let slot = self.add_slot(bci, sites);
+                targets.first.push(slot);
+                slot
+            }
+        };
+        targets.slots.insert(target, slot);
+        slot
+    }
+
+    /// The slot of an opaque callee, which nobody shares with it.
+    fn leaf_of(
+        &mut self,
+        leaves: &mut HashMap<(u32, Option<u32>), u32>,
+        id: u32,
+        bci: u32,
+        sites: bool,
+    ) -> u32 {
+        *leaves.entry((id, sites.then_some(bci))).or_insert_with(|| {
+            let slot = self.add_slot(bci, sites);
+            self.leaves.push([slot, id]);
+            slot
+        })
+    }
+
+    fn add_slot(&mut self, bci: u32, sites: bool) -> u32 {
+        if sites {
+            self.bcis.push(bci as u16);
+        }
+        self.slots += 1;
+        self.slots - 1
     }
 }

@@ -162,6 +162,8 @@ pub fn count(
         blocks: analysis.counters.table,
         sites: analysis.calls.bcis,
         derived: analysis.calls.derived,
+        // An agent is shown contexts, so leaves are contexts then.
+        leaves: if plan.activation { Vec::new() } else { analysis.calls.leaves },
         lines: lines(&method, &body, plan.sites || plan.blocks),
         sampled: false,
     })
@@ -332,22 +334,25 @@ impl Inserter<'_, '_, '_, '_> {
                     }
                     s.lload(node);
                     probes.int(self.code.pool(), &mut s, slot)?;
-                    probes.word(self.code.pool(), &mut s, id)?;
-                    probes.shared(self.code.pool(), &mut s, "opaque", "(JII)V")?;
+                    if self.plan.activation {
+                        probes.word(self.code.pool(), &mut s, id)?;
+                        probes.shared(self.code.pool(), &mut s, "opaque", "(JII)V")?;
+                    } else {
+                        probes.shared(self.code.pool(), &mut s, "leaf", "(JI)V")?;
+                    }
                     self.code.insert_before(bci, &s)?;
                 }
                 // A callee that has no context leaves the slot as it was.
-                Site::Possible { bci, next, slot, id } if self.plan.tallies() => {
+                Site::Possible { bci, next, slot, leaf, .. } if self.plan.tallies() => {
                     self.publish(&mut s, slot)?;
                     probes.tally(self.code.pool(), &mut s, "unmark", "()V")?;
                     self.code.insert_before(bci, &s)?;
                     s.clear().lload(node);
-                    probes.int(self.code.pool(), &mut s, slot + 2)?;
-                    probes.word(self.code.pool(), &mut s, id)?;
-                    probes.tally(self.code.pool(), &mut s, "unlessMarked", "(JII)V")?;
+                    probes.int(self.code.pool(), &mut s, leaf)?;
+                    probes.tally(self.code.pool(), &mut s, "unlessMarked", "(JI)V")?;
                     self.code.insert_fall_through(next, &s)?;
                 }
-                Site::Possible { bci, next, slot, id } => {
+                Site::Possible { bci, next, slot, leaf, id } => {
                     self.publish(&mut s, slot)?;
                     s.lload(node);
                     probes.int(self.code.pool(), &mut s, slot)?;
@@ -356,8 +361,13 @@ impl Inserter<'_, '_, '_, '_> {
                     self.code.insert_before(bci, &s)?;
                     s.clear().lload(node).lload(seen);
                     probes.int(self.code.pool(), &mut s, slot)?;
-                    probes.word(self.code.pool(), &mut s, id)?;
-                    probes.shared(self.code.pool(), &mut s, "possible", "(JJII)V")?;
+                    probes.int(self.code.pool(), &mut s, leaf)?;
+                    if self.plan.activation {
+                        probes.word(self.code.pool(), &mut s, id)?;
+                        probes.shared(self.code.pool(), &mut s, "possible", "(JJIII)V")?;
+                    } else {
+                        probes.shared(self.code.pool(), &mut s, "unlessCounted", "(JJII)V")?;
+                    }
                     self.code.insert_fall_through(next, &s)?;
                 }
             }

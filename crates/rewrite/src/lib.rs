@@ -166,6 +166,8 @@ pub struct Shape {
     pub blocks: Vec<u16>,
     /// Opaque methods that every call of this one calls once.
     pub derived: Vec<u32>,
+    /// Slots that count calls of opaque methods, and the methods.
+    pub leaves: Vec<[u32; 2]>,
     /// Bytecode index and line, in turn: all lines where a report can use them, else the first.
     pub lines: Vec<u16>,
     /// Whether its nodes have numbers of samples instead of calls and bytecodes.

@@ -141,6 +141,7 @@ fn count(
         sites: Vec::new(),
         blocks: Vec::new(),
         derived: Vec::new(),
+        leaves: Vec::new(),
         lines: lines(&method, &body, false),
         sampled: true,
     })

@@ -56,6 +56,7 @@ pub fn count(
         blocks: Vec::new(),
         sites: Vec::new(),
         derived: analysis.calls.derived,
+        leaves: Vec::new(),
         lines: lines(&method, &body, false),
         sampled: false,
     })

@@ -101,7 +101,7 @@ public final class Jars {
             } else if (tag == Layout.RECORD_METHOD) {
                 log.putInt(payload, log.getInt(payload) + first);
                 log.putInt(payload + 4, log.getInt(payload + 4) + nextClass);
-                relocateDerived(log, payload + 16, first);
+                relocateCallees(log, payload + 16, first);
             }
             at = payload + (log.getInt(at + 4) + 7 & ~7);
         }
@@ -123,13 +123,18 @@ public final class Jars {
         }
     }
 
-    /** The last of a method's six strings has ids of other methods. */
-    private static void relocateDerived(ByteBuffer log, int at, int first) {
+    /** The last two of a method's seven strings have ids of other methods: one after the other, and behind a slot each. */
+    private static void relocateCallees(ByteBuffer log, int at, int first) {
         for (int string = 0; string < 5; string++) {
             at += 4 + log.getInt(at);
         }
-        for (int end = at + 4 + log.getInt(at), id = at + 4; id < end; id += 4) {
+        int derived = at + 4;
+        int leaves = derived + log.getInt(at) + 4;
+        for (int id = derived; id < leaves - 4; id += 4) {
             log.putInt(id, log.getInt(id) + first);
+        }
+        for (int end = leaves + log.getInt(leaves - 4), pair = leaves; pair < end; pair += 8) {
+            log.putInt(pair + 4, log.getInt(pair + 4) + first);
         }
     }
 }

@@ -192,7 +192,14 @@ public final class Probe {
         return 0;
     }
 
-    /** Counts a call of an opaque method, which cannot count itself. */
+    /** Counts a call of an opaque method, which cannot count itself, in the slot that its caller has for that. */
+    @ForceInline
+    public static void leaf(long node, int slot) {
+        long calls = node + (Layout.NODE_SLOTS + Layout.SLOT_CALLS + slot * Layout.SLOT_SIZE);
+        U.putLong(calls, U.getLong(calls) + 1);
+    }
+
+    /** The same, in a context of its own. */
     @ForceInline
     public static void opaque(long node, int slot, int word) {
         enter(node + (Layout.NODE_SLOTS + slot * Layout.SLOT_SIZE), word);
@@ -207,9 +214,17 @@ public final class Probe {
 
     /** After a call: if nobody counted himself, the callee was the opaque method that it might be. */
     @ForceInline
-    public static void possible(long node, long seen, int slot, int word) {
+    public static void unlessCounted(long node, long seen, int slot, int leaf) {
         if (seen(node, slot) == seen) {
-            opaque(node, slot + 1, word);
+            leaf(node, leaf);
+        }
+    }
+
+    /** The same, in a context of its own. */
+    @ForceInline
+    public static void possible(long node, long seen, int slot, int leaf, int word) {
+        if (seen(node, slot) == seen) {
+            opaque(node, leaf, word);
         }
     }
 

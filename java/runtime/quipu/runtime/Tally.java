@@ -104,11 +104,11 @@ public final class Tally {
         }
     }
 
-    /** The same where the opaque method has a context below its caller's. */
+    /** The same where the caller has a context. */
     @ForceInline
-    public static void unlessMarked(long node, int slot, int word) {
+    public static void unlessMarked(long node, int leaf) {
         if (U.getLong(current() + Layout.TALLY_MARK) == 0) {
-            Probe.opaque(node, slot, word);
+            Probe.leaf(node, leaf);
         }
     }
 
