@@ -32,6 +32,7 @@ pub fn transform(
         }
     };
     session.world.learn(&class);
+    session.presumed.learned(session, class.name());
     if class.name() == thread_field::CLASS && session.options.direct {
         let plan = session.plan().filter(|plan| plan.touches(class.name()));
         let rewritten = plan.and_then(|plan| {

@@ -1,8 +1,10 @@
 //! Class files of the running JDK, read through the `libjimage` it ships with (JDK 9 and newer).
 
-use std::ffi::{CStr, CString, c_char, c_void};
+use std::ffi::{CString, c_char, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+
+use crate::library::{Library, function};
 
 type Open = unsafe extern "C" fn(*const c_char, *mut i32) -> *mut c_void;
 type PackageToModule = unsafe extern "C" fn(*mut c_void, *const c_char) -> *const c_char;
@@ -27,25 +29,14 @@ unsafe impl Send for RuntimeImage {}
 impl RuntimeImage {
     /// Opens `lib/modules` of a JDK; `None` if it has none or its library cannot be used.
     pub fn open(java_home: &Path) -> Option<RuntimeImage> {
-        let library = CString::new(java_home.join("lib/libjimage.so").as_os_str().as_bytes()).ok()?;
+        let library = Library::open(&java_home.join("lib/libjimage.so"))?;
         let modules = CString::new(java_home.join("lib/modules").as_os_str().as_bytes()).ok()?;
-        // SAFETY: the library is the one this JVM has loaded already; the types are those of jimage.hpp, which have
-        // not changed since JDK 9.
+        // SAFETY: the types are those of jimage.hpp, which have not changed since JDK 9.
         unsafe {
-            let handle = libc::dlopen(library.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL);
-            let open = std::mem::transmute::<*mut c_void, Option<Open>>(symbol(handle, c"JIMAGE_Open"))?;
-            let package_to_module = std::mem::transmute::<*mut c_void, Option<PackageToModule>>(symbol(
-                handle,
-                c"JIMAGE_PackageToModule",
-            ))?;
-            let find_resource = std::mem::transmute::<*mut c_void, Option<FindResource>>(symbol(
-                handle,
-                c"JIMAGE_FindResource",
-            ))?;
-            let get_resource = std::mem::transmute::<*mut c_void, Option<GetResource>>(symbol(
-                handle,
-                c"JIMAGE_GetResource",
-            ))?;
+            let open: Open = function!(library, c"JIMAGE_Open")?;
+            let package_to_module: PackageToModule = function!(library, c"JIMAGE_PackageToModule")?;
+            let find_resource: FindResource = function!(library, c"JIMAGE_FindResource")?;
+            let get_resource: GetResource = function!(library, c"JIMAGE_GetResource")?;
             let mut error = 0;
             let image = open(modules.as_ptr(), &mut error);
             (!image.is_null()).then_some(RuntimeImage {
@@ -81,14 +72,4 @@ impl RuntimeImage {
             (read == size).then_some(bytes)
         }
     }
-}
-
-/// # Safety
-/// `handle` is null or what `dlopen` returned.
-unsafe fn symbol(handle: *mut c_void, name: &CStr) -> *mut c_void {
-    if handle.is_null() {
-        return std::ptr::null_mut();
-    }
-    // SAFETY: the caller's promise.
-    unsafe { libc::dlsym(handle, name.as_ptr()) }
 }

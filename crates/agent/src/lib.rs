@@ -18,18 +18,21 @@
 
 mod agents;
 mod bytecodes;
+mod classpath;
 mod control;
 mod entry;
 mod groups;
 mod guard;
 mod hook;
 mod jimage;
+mod library;
 mod listeners;
 mod locks;
 mod natives;
 mod options;
 mod own_thread;
 mod pins;
+mod presumed;
 mod registry;
 mod sampling;
 mod session;

@@ -159,6 +159,31 @@ impl Registry {
         if let Some(&id) = state.opaque.get(&key) {
             return Some(id);
         }
+        let id = state.take(1)?;
+        self.name_opaque(&mut state, arena, id, [class, name, descriptor])?;
+        state.opaque.insert(key, id);
+        Some(id)
+    }
+
+    /// Names a method that was presumed to be opaque and is. It has its id already.
+    pub fn confirm(
+        &self,
+        arena: &ArenaWriter,
+        id: u32,
+        class: &[u8],
+        name: &[u8],
+        descriptor: &[u8],
+    ) -> Option<()> {
+        self.name_opaque(&mut lock(&self.state), arena, id, [class, name, descriptor])
+    }
+
+    fn name_opaque(
+        &self,
+        state: &mut State,
+        arena: &ArenaWriter,
+        id: u32,
+        [class, name, descriptor]: [&[u8]; 3],
+    ) -> Option<()> {
         let class_id = match state.opaque_classes.get(class) {
             Some(&id) => id,
             None => {
@@ -169,11 +194,9 @@ impl Registry {
                 id
             }
         };
-        let id = state.take(1)?;
         arena.log(&Record::opaque_method(id, class_id, name, descriptor))?;
         self.set_size(id, layout::node_size(0, 0), 0);
-        state.opaque.insert(key, id);
-        Some(id)
+        Some(())
     }
 
     fn set_size(&self, id: u32, size: u64, slots: u32) {

@@ -10,10 +10,11 @@ use quipu_arena::record::Record;
 use quipu_arena::writer::ArenaWriter;
 use quipu_classfile::ClassFile;
 use quipu_jvm::{Jvm, Jvmti, Object};
-use quipu_rewrite::{Call, Contexts, Known, OpaqueCallee, Plan};
+use quipu_rewrite::{Call, Callee, Contexts, Known, OpaqueCallee, Plan};
 
 use crate::groups::Groups;
 use crate::options::Options;
+use crate::presumed::Presumptions;
 use crate::registry::Registry;
 use crate::world::{self, World};
 
@@ -33,6 +34,8 @@ pub struct Session {
     pub groups: Groups,
     /// Classes.
     pub world: World,
+    /// Methods that may turn out to be opaque.
+    pub presumed: Presumptions,
     /// How classes are rewritten; none while nothing is measured.
     plan: RwLock<Option<Arc<Plan>>>,
     /// Whether the reader was told what VM this is.
@@ -77,9 +80,8 @@ impl Session {
                 .ok_or("the arena's limit is too small")?;
         }
         let registry = Registry::new().ok_or("no address space for the table of methods")?;
-        let java_home = jvmti.system_property(c"java.home").unwrap_or_default();
         let groups = Groups::new(options.merge, options.threads.clone());
-        let world = world::of_jdk(Path::new(&java_home));
+        let world = world::of_vm(jvmti);
         let session = Session {
             vm,
             jvmti,
@@ -88,6 +90,7 @@ impl Session {
             registry,
             groups,
             world,
+            presumed: Presumptions::default(),
             plan: RwLock::default(),
             described: AtomicBool::new(false),
             next_loader: AtomicI64::new(1),
@@ -183,9 +186,19 @@ impl Session {
 
 impl Known for Session {
     fn opaque(&self, call: &Call<'_>) -> Option<OpaqueCallee> {
-        let method = self.world.opaque(call)?;
-        let id = self.registry.opaque(&self.arena, &method.class, call.name, call.descriptor)?;
-        Some(OpaqueCallee { id, certain: method.certain })
+        match self.world.callee(call) {
+            Callee::Opaque(method) => {
+                let id = self.registry.opaque(&self.arena, &method.class, call.name, call.descriptor)?;
+                Some(OpaqueCallee { id, certain: method.certain, presumed: false })
+            }
+            // A constructor cannot be native, nor can a method of an interface.
+            Callee::Unknown(_) if call.is_interface || call.name == b"<init>" => None,
+            Callee::Unknown(awaited) => {
+                let id = self.presumed.presume(&self.registry, call, awaited)?;
+                Some(OpaqueCallee { id, certain: false, presumed: true })
+            }
+            Callee::Other => None,
+        }
     }
 
     fn overrides_opaque(&self, class: &ClassFile<'_>, name: &[u8], descriptor: &[u8]) -> bool {

@@ -3,7 +3,7 @@
 //! Nothing here trusts a length or an id: what does not fit is left out and counted in
 //! [`Damage`]. The work is linear in the size of the arena, whatever is in it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::ops::Range;
 
@@ -176,8 +176,9 @@ impl<'a> Contents<'a> {
             contents.read_nodes(at + chunk::HEADER, end, tree, &mut index, &method_blocks);
         }
         contents.add_counts_in_slots(&index);
-        contents.read_leaves();
-        contents.read_tallies();
+        let named = contents.named_methods();
+        contents.read_leaves(&named);
+        contents.read_tallies(&named);
         for (at, end) in sample_chunks {
             contents.damage.samples += contents.sampled.read_samples(bytes, at, end);
         }
@@ -267,8 +268,17 @@ impl<'a> Contents<'a> {
         }
     }
 
+    /// Methods that have a name. Who was only presumed to be opaque gets none unless he is, and his calls are no damage.
+    fn named_methods(&self) -> HashSet<u32> {
+        let names = self.records.iter().filter_map(|record| match *record {
+            Record::Method { id, .. } => Some(id),
+            _ => None,
+        });
+        names.collect()
+    }
+
     /// Adds a node for each opaque method that was counted in a slot of its caller.
-    fn read_leaves(&mut self) {
+    fn read_leaves(&mut self, named: &HashSet<u32>) {
         let mut leaves: HashMap<u32, &[u8]> = HashMap::new();
         for record in &self.records {
             if let Record::Method { id, leaves: table, .. } = *record
@@ -287,7 +297,8 @@ impl<'a> Contents<'a> {
                 let (Some(number), Some(method)) = (table.u32(0), table.u32(4)) else { continue };
                 let at = first + slot::SIZE * u64::from(number);
                 let calls = self.bytes.u64(at + slot::CALLS).unwrap_or(0);
-                if at + slot::SIZE > end || calls == 0 || self.bytes.u32(at + slot::METHOD) != Some(0) {
+                let empty = self.bytes.u32(at + slot::METHOD) == Some(0);
+                if at + slot::SIZE > end || calls == 0 || !empty || !named.contains(&method) {
                     continue;
                 }
                 self.nodes.push(Node {
@@ -308,7 +319,7 @@ impl<'a> Contents<'a> {
     }
 
     /// Adds a node below its root for each method that was counted in a tally.
-    fn read_tallies(&mut self) {
+    fn read_tallies(&mut self, named: &HashSet<u32>) {
         let Header { used: mut at, limit, .. } = self.header;
         let count = self.bytes.u64(header::TALLIES).unwrap_or(0);
         let used = self.bytes.u64(header::TALLY_USED).unwrap_or(0).min(tally::STRIDE);
@@ -332,17 +343,23 @@ impl<'a> Contents<'a> {
             // Tree 0 is nobody's.
             let Some(root) = root.filter(|(tree, _)| *tree != 0) else { continue };
             match roots.get(&root) {
-                Some(&parent) => self.read_cells(cells, from_image_to_file, root.0, parent),
+                Some(&parent) => self.read_cells(cells, from_image_to_file, (root.0, parent), named),
                 None => self.damage.nodes += 1,
             }
         }
     }
 
-    fn read_cells(&mut self, cells: Range<u64>, from_image_to_file: u64, tree: u32, parent: u32) {
+    fn read_cells(
+        &mut self,
+        cells: Range<u64>,
+        from_image_to_file: u64,
+        (tree, parent): (u32, u32),
+        named: &HashSet<u32>,
+    ) {
         for (method, at) in (1..).zip(cells.step_by(tally::CELL as usize)) {
             let calls = self.bytes.u64(at).unwrap_or(0);
             let bytecodes = self.bytes.u64(at + tally::BYTECODES).unwrap_or(0);
-            if calls | bytecodes != 0 {
+            if calls | bytecodes != 0 && named.contains(&method) {
                 self.nodes.push(Node {
                     at: at.wrapping_add(from_image_to_file),
                     parent: Some(parent),
@@ -504,7 +521,7 @@ mod tests {
     fn sample() -> Vec<u8> {
         let mut log = Vec::new();
         Record::Class { id: 1, loader: 0, name: b"A", source: b"" }.encode(&mut log);
-        Record::Info { key: b"k", value: b"v" }.encode(&mut log);
+        Record::opaque_method(3, 1, b"m", b"()V").encode(&mut log);
         let log_size = (chunk::HEADER + log.len() as u64).next_multiple_of(layout::CHUNK_ALIGN);
         let nodes_at = layout::HEADER_SIZE + log_size;
         let size = nodes_at + 256;

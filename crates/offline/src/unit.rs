@@ -46,7 +46,7 @@ impl Known for OpaqueIds<'_> {
         let method = self.world.opaque(call)?;
         let (id, used) = self.ids.get(&(method.class, call.name.into(), call.descriptor.into()))?;
         used.store(true, Ordering::Relaxed);
-        Some(OpaqueCallee { id: *id, certain: method.certain })
+        Some(OpaqueCallee { id: *id, certain: method.certain, presumed: false })
     }
 }
 
@@ -166,8 +166,13 @@ fn opaque_methods(class: &ClassFile<'_>, world: &World) -> BTreeSet<OpaqueKey> {
             continue;
         }
         let Ok(member) = pool.member(index) else { continue };
-        let call =
-            Call { owner: member.owner, name: member.name, descriptor: member.descriptor, is_virtual: true };
+        let call = Call {
+            owner: member.owner,
+            name: member.name,
+            descriptor: member.descriptor,
+            is_virtual: true,
+            is_interface: false,
+        };
         if let Some(method) = world.opaque(&call) {
             found.insert((method.class, member.name.into(), member.descriptor.into()));
         }

@@ -25,6 +25,8 @@ pub struct Call<'a> {
     pub descriptor: &'a [u8],
     /// Whether the receiver's class decides what runs.
     pub is_virtual: bool,
+    /// Whether it names an interface.
+    pub is_interface: bool,
 }
 
 /// What is inserted at a call.
@@ -97,7 +99,14 @@ pub fn call_of<'a>(instruction: &Instruction<'_>, pool: &ConstantPool<'a>) -> Op
         _ => return None,
     };
     let member = pool.member(instruction.pool_index()?).ok()?;
-    Some(Call { owner: member.owner, name: member.name, descriptor: member.descriptor, is_virtual })
+    let is_interface = instruction.opcode == INVOKEINTERFACE;
+    Some(Call {
+        owner: member.owner,
+        name: member.name,
+        descriptor: member.descriptor,
+        is_virtual,
+        is_interface,
+    })
 }
 
 /// Constructors that throw nothing and call nothing.
@@ -110,20 +119,24 @@ impl Calls {
     pub fn leave_every_second_slot(&mut self) {
         for site in &mut self.sites {
             match site {
-                Site::Publish { slot, .. } | Site::Opaque { slot, .. } | Site::Possible { slot, .. } => {
-                    *slot *= 2
-                }
+                Site::Publish { slot, .. } | Site::Opaque { slot, .. } => *slot *= 2,
+                Site::Possible { slot, leaf, .. } => (*slot, *leaf) = (*slot * 2, *leaf * 2),
             }
+        }
+        for [slot, _] in &mut self.leaves {
+            *slot *= 2;
         }
         self.slots *= 2;
     }
 
-    /// Finds the calls. `prefix_end` is the first instruction behind those that every run of the method executes.
+    /// Finds the calls. `prefix_end` is the first instruction behind those that every run of the method executes; `presume`
+    /// whether callees of whom nothing is known may turn out to be opaque.
     pub fn find(
         code: &Code<'_>,
         pool: &ConstantPool<'_>,
         sites: bool,
         prefix_end: u32,
+        presume: bool,
         known: &dyn Known,
     ) -> Calls {
         let mut calls = Calls { slots: 1, ..Calls::default() };
@@ -134,14 +147,24 @@ impl Calls {
             let dynamic = instruction.opcode == INVOKEDYNAMIC;
             let call = call_of(&instruction, pool);
             let (key, opaque) = match call {
-                Some(call) => ((call, sites.then_some(bci)), known.opaque(&call)),
+                Some(call) => {
+                    let opaque = known.opaque(&call).filter(|opaque| presume || !opaque.presumed);
+                    ((call, sites.then_some(bci)), opaque)
+                }
                 None if dynamic => {
-                    let none = Call { owner: b"", name: b"", descriptor: b"", is_virtual: false };
+                    let none = Call {
+                        owner: b"",
+                        name: b"",
+                        descriptor: b"",
+                        is_virtual: false,
+                        is_interface: false,
+                    };
                     ((none, Some(bci)), None)
                 }
                 None => continue,
             };
-            if let (Some(OpaqueCallee { id, certain: true }), true, false) = (opaque, bci < prefix_end, sites)
+            if let (Some(OpaqueCallee { id, certain: true, .. }), true, false) =
+                (opaque, bci < prefix_end, sites)
             {
                 calls.derived.push(id);
                 continue;
@@ -153,10 +176,10 @@ impl Calls {
             let ends = call.is_some_and(|call| (call.owner, call.name) == ENDS_THE_PROCESS);
             let site = match opaque {
                 None => Site::Publish { bci, slot: calls.slot_of(&mut targets, key, bci, sites) },
-                Some(OpaqueCallee { id, certain: true }) => {
+                Some(OpaqueCallee { id, certain: true, .. }) => {
                     Site::Opaque { bci, slot: calls.leaf_of(&mut leaves, id, bci, sites), id, ends }
                 }
-                Some(OpaqueCallee { id, certain: false }) => {
+                Some(OpaqueCallee { id, certain: false, .. }) => {
                     let slot = calls.slot_of(&mut targets, key, bci, sites);
                     let leaf = calls.leaf_of(&mut leaves, id, bci, sites);
                     Site::Possible { bci, next: instruction.end(), slot, leaf, id }

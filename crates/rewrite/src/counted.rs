@@ -88,7 +88,8 @@ impl Analysis {
         let first = one_way.iter().next().filter(|block| !block.is_loop_header);
         // What lies in the first block, and not in a loop, is executed once by every call.
         let prefix = first.map_or(0, |block| safe_prefix(method, &body).min(block.end));
-        let mut calls = Calls::find(&body, method.class().pool(), plan.sites, prefix, known);
+        let mut calls =
+            Calls::find(&body, method.class().pool(), plan.sites, prefix, !plan.activation, known);
         if plan.contexts == Contexts::Application {
             calls.leave_every_second_slot();
         }

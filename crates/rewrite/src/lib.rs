@@ -34,7 +34,7 @@ pub use exact::rewrite;
 pub use selection::{Selection, glob, untouchable};
 pub use treatment::{Treatment, is_opaque};
 pub use weights::{BadWeights, Weights};
-pub use world::{FindClass, OpaqueMethod, World};
+pub use world::{Callee, FindClass, OpaqueMethod, World};
 
 use std::sync::Arc;
 
@@ -147,6 +147,8 @@ pub struct OpaqueCallee {
     /// Whether nothing else can be at the end of the call. If not, whether it was is known after the call: something
     /// else would have counted itself.
     pub certain: bool,
+    /// Whether nothing is known of it but that it might be opaque. Who reads the counts must learn whether it was.
+    pub presumed: bool,
 }
 
 /// What a node of a method looks like, and how to read it.

@@ -48,12 +48,15 @@ const DEPENDS_ON_JIT: [(&[u8], &[u8]); 2] = [
 /// What the VM calls, on the thread that executes or *compiles* some code, to load or link what that code names.
 /// When that happens depends on the JIT, so it is kept apart from the contexts of the application; and so is what has to
 /// do with a loader's table of locks, which has an entry for each class that was ever asked for.
-const LOADING: [(&[u8], &[u8]); 5] = [
+const LOADING: [(&[u8], &[u8]); 7] = [
     (b"loadClass", b"(Ljava/lang/String;)Ljava/lang/Class;"),
     (b"loadClass", b"(Ljava/lang/Module;Ljava/lang/String;)Ljava/lang/Class;"),
     (b"getClassLoadingLock", b"(Ljava/lang/String;)Ljava/lang/Object;"),
     (b"loadClassInternal", b"(Ljava/lang/String;)Ljava/lang/Class;"),
     (b"checkPackageAccess", b"(Ljava/lang/Class;Ljava/security/ProtectionDomain;)V"),
+    // The first call of a native method.
+    (b"findNative", b"(Ljava/lang/ClassLoader;Ljava/lang/String;)J"),
+    (b"findNative", b"(Ljava/lang/ClassLoader;Ljava/lang/Class;Ljava/lang/String;Ljava/lang/String;)J"),
 ];
 
 /// The VM's entrances for linking call sites and method handles.

@@ -47,6 +47,16 @@ pub struct OpaqueMethod {
     pub certain: bool,
 }
 
+/// What a call leads to.
+pub enum Callee {
+    /// An opaque method, or what overrides it.
+    Opaque(OpaqueMethod),
+    /// Something else.
+    Other,
+    /// That depends on a class of which nothing is known.
+    Unknown(Box<[u8]>),
+}
+
 impl World {
     /// A world that knows what `find` finds.
     pub fn new(find: FindClass) -> World {
@@ -61,31 +71,37 @@ impl World {
 
     /// The opaque method that a call names. A virtual call of a method that can be overridden is not certain to run it.
     pub fn opaque(&self, call: &Call<'_>) -> Option<OpaqueMethod> {
+        match self.callee(call) {
+            Callee::Opaque(method) => Some(method),
+            Callee::Other | Callee::Unknown(_) => None,
+        }
+    }
+
+    /// What a call leads to, for all that is known.
+    pub fn callee(&self, call: &Call<'_>) -> Callee {
         // These run their target, which has a context of its own.
         if call.owner == b"java/lang/invoke/MethodHandle" {
-            return None;
+            return Callee::Other;
         }
-        // Methods of arrays are Object's.
-        let mut name: Box<[u8]> = if call.owner.first() == Some(&b'[') {
-            b"java/lang/Object"[..].into()
-        } else {
-            call.owner.into()
-        };
         let is_array = call.owner.first() == Some(&b'[');
+        // Methods of arrays are Object's.
+        let mut name: Box<[u8]> = if is_array { b"java/lang/Object"[..].into() } else { call.owner.into() };
         let key = (Box::from(call.name), Box::from(call.descriptor));
         let mut owner_final = is_array;
         for level in 0..DEEPEST_HIERARCHY {
-            let class = self.class(&name)?;
+            let Some(class) = self.class(&name) else { return Callee::Unknown(name) };
             if level == 0 {
                 owner_final |= class.is_final;
             }
             if let Some(method) = class.methods.get(&key) {
                 let certain = !call.is_virtual || method.bound || owner_final;
-                return method.opaque.then_some(OpaqueMethod { class: name, certain });
+                let opaque = OpaqueMethod { class: name, certain };
+                return if method.opaque { Callee::Opaque(opaque) } else { Callee::Other };
             }
-            name = class.super_name.clone()?;
+            let Some(super_name) = class.super_name.clone() else { break };
+            name = super_name;
         }
-        None
+        Callee::Other
     }
 
     /// Whether a method of a class overrides an opaque one, or may, for all that is known of the classes above.

@@ -6,6 +6,7 @@ mod depth;
 mod exceptions;
 mod figure5;
 mod levels;
+mod natives;
 mod options;
 mod pass_through;
 mod same_everywhere;
