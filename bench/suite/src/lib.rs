@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod callgrind;
 pub mod classes;
 pub mod cost;
 pub mod jdk;
