@@ -145,7 +145,10 @@ impl Launch {
             contexts: Some((profile.tree().len() - profile.threads().len()) as u64),
             calls: total("calls"),
             bytecodes: total("bytecodes"),
-            samples: total("samples"),
+            samples: match profile.samples().len() as u64 {
+                0 => total("samples.bytecodes"),
+                samples => Some(samples),
+            },
             lost: profile.meta.lost.iter().map(|(cause, n)| (cause.clone(), *n)).collect(),
             answer: Vec::new(),
         })
