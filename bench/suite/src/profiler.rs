@@ -2,7 +2,9 @@
 //!
 //! In its strings `{out}` is the path for what it writes (without an extension), `{package}` the program's package,
 //! `{classes}` the names of all classes of that package with semicolons between them, `{jdk}` the JDK's directory,
-//! `{lib}` the directory with what it needs from Maven and `{unpacked}` the file taken out of there.
+//! `{lib}` the directory with what it needs from Maven and `{unpacked}` the file taken out of there, `{debian}` the directory
+//! with Debian's packages unpacked, `{release}` the JDK's release, `{main}` the program's main class, `{port}` a free port
+//! (the next one is free too) and `{bench}` the suite's directory.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,6 +37,12 @@ pub struct Profiler {
     pub maven: Vec<String>,
     /// A file to take out of those archives.
     pub unpack: Option<String>,
+    /// Packages of Debian's that it needs: they are unpacked, not installed.
+    #[serde(default)]
+    pub debian: Vec<String>,
+    /// A command that runs the JVM's command, its last words.
+    #[serde(default)]
+    pub wrap: Vec<String>,
     /// The oldest JDK it works on.
     #[serde(default)]
     pub jdk: u32,

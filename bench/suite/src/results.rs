@@ -62,7 +62,8 @@ impl Setting {
         }
     }
 
-    fn markdown(&self) -> String {
+    /// As a sentence.
+    pub fn markdown(&self) -> String {
         format!(
             "Made on {} at commit {} with `{}`: {} × {}, {} GB, Linux {}, load at the start {:.1}; JDK {}.\n",
             self.date,
