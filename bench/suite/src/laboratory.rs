@@ -44,7 +44,7 @@ pub struct Outcome {
 impl Outcome {
     /// The profile, if it was Quipu's.
     pub fn profile(&self) -> anyhow::Result<Profile> {
-        Ok(Profile::load(&self.out.with_extension("quipu"))?)
+        Ok(Profile::load(self.out.with_extension("quipu"))?)
     }
 }
 

@@ -13,6 +13,7 @@ pub mod history;
 pub mod jdk;
 pub mod laboratory;
 pub mod launch;
+pub mod overview;
 pub mod plan;
 pub mod plot;
 pub mod process;

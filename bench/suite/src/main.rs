@@ -81,7 +81,7 @@ struct Options {
     #[arg(long, value_name = "N")]
     patience: Option<u32>,
 
-    /// Write JSON to bench/results and the tables to the section NAME of docs/performance.md
+    /// Write JSON to bench/results and the tables to the section NAME of docs/performance.md; `full` also to README.md
     #[arg(long, value_name = "NAME")]
     publish: Option<String>,
 
@@ -201,6 +201,13 @@ fn bench(options: &Options) -> anyhow::Result<bool> {
             name,
             &results::markdown(&setting, &rows),
         )?;
+        if name == "full" {
+            results::replace_section(
+                &root.join("README.md"),
+                name,
+                &results::short_markdown(&setting, &rows),
+            )?;
+        }
     }
     eprintln!("quipu bench: wrote {}", json.display());
     for (_, quipu) in &contenders {

@@ -141,7 +141,7 @@ fn bytecodes(laboratory: &Laboratory, programs: &[String]) -> anyhow::Result<()>
     }
     let document = laboratory.at("docs/bytecode-sampling-accuracy.md");
     fs::write(document, bytecodes_document(&all)?)?;
-    let line = |jitter, of: fn(&Sampled, &SampledAt) -> f64| -> Vec<(f64, f64)> {
+    let line = |jitter, of: Measure| -> Vec<(f64, f64)> {
         EVERY.iter().filter_map(|&n| Some((n as f64, mean(&all, n, jitter, of)?))).collect()
     };
     let accuracy = Plot {
@@ -169,13 +169,11 @@ fn bytecodes(laboratory: &Laboratory, programs: &[String]) -> anyhow::Result<()>
     Ok(())
 }
 
+/// A figure of a program at a setting.
+type Measure = fn(&Sampled, &SampledAt) -> f64;
+
 /// The mean over programs of one setting.
-fn mean(
-    all: &BTreeMap<String, Sampled>,
-    every: u64,
-    jitter: u64,
-    of: fn(&Sampled, &SampledAt) -> f64,
-) -> Option<f64> {
+fn mean(all: &BTreeMap<String, Sampled>, every: u64, jitter: u64, of: Measure) -> Option<f64> {
     let values: Vec<f64> = all
         .values()
         .flat_map(|program| program.settings.iter().map(move |at| (program, at)))
@@ -202,7 +200,7 @@ fn bytecodes_document(all: &BTreeMap<String, Sampled>) -> anyhow::Result<String>
         }
         Ok(())
     };
-    let columns: [(u64, fn(&Sampled, &SampledAt) -> f64); 6] = [
+    let columns: [(u64, Measure); 6] = [
         (0, |_, at| at.overlap),
         (100, |_, at| at.overlap),
         (0, |_, at| at.overlap_methods),
@@ -213,7 +211,7 @@ fn bytecodes_document(all: &BTreeMap<String, Sampled>) -> anyhow::Result<String>
     let rows = EVERY.map(|n| columns.map(|(jitter, of)| mean(all, n, jitter, of)));
     table("Mean of all programs", rows.to_vec())?;
     for (name, program) in all {
-        let at = |n: u64, jitter, of: fn(&Sampled, &SampledAt) -> f64| {
+        let at = |n: u64, jitter, of: Measure| {
             program.settings.iter().find(|at| (at.every, at.jitter) == (n, jitter)).map(|at| of(program, at))
         };
         let rows = EVERY.map(|n| columns.map(|(jitter, of)| at(n, jitter, of)));
