@@ -12,6 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** {@code Scale AXIS SIZE}. The first iteration makes what there is, the others do the same work again. */
@@ -59,7 +60,8 @@ public final class Scale {
         }
         done.await();
         end.countDown();
-        threads.getClass().getMethod("close").invoke(threads);
+        threads.shutdown();
+        threads.awaitTermination(1, TimeUnit.HOURS);
         return sum.get();
     }
 

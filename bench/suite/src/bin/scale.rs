@@ -144,7 +144,7 @@ fn measure(laboratory: &Laboratory, axis: Axis, most: u32) -> anyhow::Result<Gro
     let program = Program::load(&laboratory.at("bench/scale/Scale.java"))?;
     let profilers = [
         Profiler::plain(),
-        laboratory.kind("exact", &["--exact"]),
+        laboratory.kind("exact", &["--exact", "--arena-limit", "8G"]),
         laboratory.kind("cpu", &["--cpu", "100"]),
     ];
     let mut points = Vec::new();
@@ -155,7 +155,9 @@ fn measure(laboratory: &Laboratory, axis: Axis, most: u32) -> anyhow::Result<Gro
                 Ok(outcome) => outcome,
                 // A size that is too large for the machine is a result; the smaller ones still are.
                 Err(error) => {
-                    eprintln!("{} {size} {}: {error:#}", axis.name(), profiler.name);
+                    let text = format!("{error:#}");
+                    let first = text.lines().take(2).collect::<Vec<_>>().join(" ");
+                    eprintln!("{} {size} {}: {first}", axis.name(), profiler.name);
                     continue;
                 }
             };
@@ -234,7 +236,7 @@ fn document(all: &BTreeMap<String, Growth>) -> anyhow::Result<String> {
          second. *First* and *second* are the two iterations, × is the second as a multiple of the plain one. *More a piece* is \
          the memory of the JVM at the peak beyond the plain run's, divided by the size. *Collector* is the peak of the largest \
          process, which is the one that writes the profile where that needs more than the JVM. Slopes are those of a straight \
-         line on logarithmic axes: 1 is in proportion.\n",
+         line on logarithmic axes: 1 is in proportion. Exact profiles may take 8 GB (`--arena-limit 8G`).\n",
     );
     for axis in Axis::ALL {
         let Some(growth) = all.get(axis.name()) else { continue };
@@ -251,7 +253,7 @@ fn document(all: &BTreeMap<String, Growth>) -> anyhow::Result<String> {
                 .map_or(0.0, |plain| (point.peak - plain.peak) * f64::from(1 << 20) / f64::from(point.size));
             writeln!(
                 text,
-                "| {} | {} | {:.1} | {:.1} | {ratio:.2} | {:.0} | {} | {:.1} | {:.0} | {:.0} | {:.1} | {} |",
+                "| {} | {} | {:.1} | {:.1} | {ratio:.2} | {:.0} | {} | {:.1} | {} | {:.0} | {:.1} | {} |",
                 point.size,
                 point.profiler,
                 point.first,
@@ -259,7 +261,8 @@ fn document(all: &BTreeMap<String, Growth>) -> anyhow::Result<String> {
                 point.peak,
                 if point.profiler == "plain" { String::new() } else { format!("{more:.0}") },
                 point.arena,
-                point.largest,
+                // Of a process that was small itself the system tells the size of the one that started it.
+                if point.profiler == "exact" { format!("{:.0}", point.largest) } else { String::new() },
                 point.file as f64 / 1e3,
                 point.whole,
                 point.lost
