@@ -10,6 +10,7 @@ use clap::Parser;
 
 use quipu_bench::history::History;
 use quipu_bench::jdk::Jdk;
+use quipu_bench::launch::Launch;
 use quipu_bench::plan::{self, Choice};
 use quipu_bench::profiler::{Origin, Profiler};
 use quipu_bench::program::Program;
@@ -72,6 +73,10 @@ struct Options {
     /// As many programs, profilers and rounds as fit into this time; programs run as long as with --quick
     #[arg(long, value_name = "N", conflicts_with = "rounds")]
     minutes: Option<u64>,
+
+    /// Fetch and compile what is needed, then stop
+    #[arg(long)]
+    prepare: bool,
 
     /// Only say what would be run and how long that would take
     #[arg(long)]
@@ -161,7 +166,17 @@ fn bench(options: &Options) -> anyhow::Result<bool> {
             n => format!("; no time for {n} programs under profilers"),
         }
     );
-    if options.dry_run {
+    if options.prepare {
+        for group in &choice.all(1).groups {
+            for &at in &group.contenders {
+                let (profiler, quipu) = &contenders[at];
+                let what = (&programs[group.program], profiler, &jdks[group.jdk]);
+                Launch::prepare(&workshop, what, quipu, &workshop.made.join("prepared"))?;
+            }
+        }
+    }
+    if options.dry_run || options.prepare {
+        remove_copies(&contenders);
         return Ok(true);
     }
     let mut progress = Progress::new(history.clone(), expected, options.verbose);
@@ -210,10 +225,7 @@ fn bench(options: &Options) -> anyhow::Result<bool> {
         }
     }
     eprintln!("quipu bench: wrote {}", json.display());
-    for (_, quipu) in &contenders {
-        // Copies of this run only.
-        let _ = quipu.parent().map(std::fs::remove_dir_all);
-    }
+    remove_copies(&contenders);
     let is_peer = |name: &str| contenders.iter().any(|(it, _)| it.name == name && it.origin == Origin::Peer);
     // What a peer cannot do is a result. Work that was not done, or not done under Quipu, is a failure.
     let failed: Vec<_> =
@@ -226,6 +238,13 @@ fn bench(options: &Options) -> anyhow::Result<bool> {
         );
     }
     Ok(failed.is_empty())
+}
+
+/// The builds under test were copied for this run only.
+fn remove_copies(contenders: &[Contender]) {
+    for (_, quipu) in contenders {
+        let _ = quipu.parent().map(std::fs::remove_dir_all);
+    }
 }
 
 fn chosen_programs(options: &Options, all: BTreeMap<String, Program>) -> anyhow::Result<Vec<Program>> {
