@@ -82,7 +82,7 @@ struct Options {
     #[arg(long)]
     dry_run: bool,
 
-    /// Stop a run that takes this many times as long as the plain one [default: 30; 10 with --quick or --minutes]
+    /// Stop a run that takes this many times as long as the plain one [default: 30; 8 with --quick or --minutes]
     #[arg(long, value_name = "N")]
     patience: Option<u32>,
 
@@ -191,7 +191,7 @@ fn bench(options: &Options) -> anyhow::Result<bool> {
             workshop: &workshop,
             rounds: plan::rounds_in_time(plan.rounds, still, left),
             quick,
-            patience: options.patience.unwrap_or(if quick { 10 } else { 30 }),
+            patience: options.patience.unwrap_or(if quick { 8 } else { 30 }),
             least: Duration::from_secs(if quick { 30 } else { 60 }),
         };
         still -= choice.expected_of(group, plan.rounds);

@@ -1,9 +1,9 @@
 //! Which runs are made, in how many rounds, and how long that will take.
 //!
-//! With a limit of time the most wanted runs are planned first: every profiler with two programs that stand for the
-//! others, on the first JDK that it works on; exact counts with all programs on the first JDK; exact counts with a few
-//! more such programs on the other JDKs; every profiler with those; exact counts everywhere; the rest. What does not
-//! fit is left out and said to be.
+//! With a limit of time the most wanted runs are planned first: every profiler, variants excepted, with two programs
+//! that stand for the others, on the first JDK that it works on; exact counts with all programs on the first JDK;
+//! exact counts with a few more such programs on the other JDKs; every profiler with those; exact counts everywhere;
+//! the rest. What does not fit is left out and said to be.
 
 use std::time::Duration;
 
@@ -122,10 +122,11 @@ impl Choice<'_> {
     fn rank(&self, (jdk, program, contender): Cell) -> u8 {
         let first_kind = self.contenders.iter().position(|(it, _)| it.name == "exact").unwrap_or(1);
         let name = self.programs[program].name.as_str();
+        let variant = self.contenders[contender].0.variant;
         let represents = REPRESENTATIVE.iter().position(|it| *it == name);
         let oldest = self.jdks.iter().position(|it| it.release >= self.contenders[contender].0.jdk);
         match (represents, contender == first_kind, oldest == Some(jdk)) {
-            (Some(at), _, true) if at < FIRST => 0,
+            (Some(at), _, true) if at < FIRST && !variant => 0,
             (_, true, true) => 1,
             (Some(_), true, false) => 2,
             (Some(_), false, true) => 3,

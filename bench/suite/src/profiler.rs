@@ -26,6 +26,9 @@ pub struct Profiler {
     /// Which question it answers, the heading of the table in which those that answer it are compared.
     #[serde(default)]
     pub question: String,
+    /// Whether it is a variant of another, which is left out first where there is no time for all.
+    #[serde(default)]
+    pub variant: bool,
     /// Options of `quipu run`, for a kind.
     #[serde(default)]
     pub quipu: Vec<String>,
