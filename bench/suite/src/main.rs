@@ -11,7 +11,7 @@ use clap::Parser;
 use quipu_bench::history::History;
 use quipu_bench::jdk::Jdk;
 use quipu_bench::launch::Launch;
-use quipu_bench::plan::{self, Choice};
+use quipu_bench::plan::{self, Choice, Limit};
 use quipu_bench::profiler::{Origin, Profiler};
 use quipu_bench::program::Program;
 use quipu_bench::progress::Progress;
@@ -146,8 +146,12 @@ fn bench(options: &Options) -> anyhow::Result<bool> {
     };
     let quick = options.quick || options.minutes.is_some();
     let history = History::load(&workshop.sources.join("results"), &workshop.made.join("last.json"));
+    let limit = Limit {
+        patience: options.patience.unwrap_or(if quick { 8 } else { 30 }),
+        least: Duration::from_secs(if quick { 30 } else { 60 }),
+    };
     let choice =
-        Choice { jdks: &jdks, programs: &programs, contenders: &contenders, quick, history: &history };
+        Choice { limit, jdks: &jdks, programs: &programs, contenders: &contenders, quick, history: &history };
     let plan = match options.minutes {
         Some(minutes) => choice.within(Duration::from_secs(minutes * 60)),
         None => choice.all(options.rounds.unwrap_or(if quick { 3 } else { 5 })),
@@ -175,6 +179,19 @@ fn bench(options: &Options) -> anyhow::Result<bool> {
             }
         }
     }
+    if options.dry_run {
+        for group in &plan.groups {
+            let names: Vec<&str> =
+                group.contenders.iter().map(|&at| contenders[at].0.name.as_str()).collect();
+            println!(
+                "{:>6.0} s  JDK {}  {:<18} {}",
+                choice.expected_of(group, plan.rounds),
+                jdks[group.jdk].release,
+                programs[group.program].name,
+                names.join(" ")
+            );
+        }
+    }
     if options.dry_run || options.prepare {
         remove_copies(&contenders);
         return Ok(true);
@@ -191,8 +208,7 @@ fn bench(options: &Options) -> anyhow::Result<bool> {
             workshop: &workshop,
             rounds: plan::rounds_in_time(plan.rounds, still, left),
             quick,
-            patience: options.patience.unwrap_or(if quick { 8 } else { 30 }),
-            least: Duration::from_secs(if quick { 30 } else { 60 }),
+            limit,
         };
         still -= choice.expected_of(group, plan.rounds);
         let its = schedule.program((program, jdk), &able, &mut progress)?;

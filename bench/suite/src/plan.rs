@@ -45,6 +45,22 @@ pub struct Plan {
     pub left_out: usize,
 }
 
+/// When a profiled run is stopped.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// After this many times as long as the plain one took …
+    pub patience: u32,
+    /// … and this long in any case.
+    pub least: Duration,
+}
+
+impl Limit {
+    /// For a plain run that took so long.
+    pub fn of(self, plain: Duration) -> Duration {
+        (plain * self.patience).max(self.least)
+    }
+}
+
 /// What there is to choose from.
 pub struct Choice<'a> {
     /// JDKs.
@@ -57,6 +73,8 @@ pub struct Choice<'a> {
     pub quick: bool,
     /// What runs took before.
     pub history: &'a History,
+    /// When a run is stopped, and not made again.
+    pub limit: Limit,
 }
 
 impl Choice<'_> {
@@ -141,13 +159,20 @@ impl Choice<'_> {
         let split = program.split(self.quick);
         // Without a limit to the waiting for the JIT compiler it is often waited.
         let wait = if split.most > 0 { 1.5 } else { 1.0 };
-        let (seconds, repeats) = self.history.expect(
-            self.jdks[jdk].release,
-            &program.name,
-            &self.contenders[contender].0.name,
-            split.warmup + split.steady,
-        );
-        seconds * wait * if repeats { rounds as f64 } else { 1.0 }
+        let expect = |profiler: &str| {
+            let iterations = split.warmup + split.steady;
+            let (seconds, repeats) =
+                self.history.expect(self.jdks[jdk].release, &program.name, profiler, iterations);
+            (seconds * wait, repeats)
+        };
+        let (plain, _) = expect(&self.contenders[0].0.name);
+        let (seconds, repeats) = expect(&self.contenders[contender].0.name);
+        let limit = self.limit.of(Duration::from_secs_f64(plain)).as_secs_f64();
+        match contender {
+            0 => seconds * rounds as f64,
+            _ if seconds < limit && repeats => seconds * rounds as f64,
+            _ => seconds.min(limit),
+        }
     }
 }
 
@@ -191,6 +216,8 @@ mod tests {
     use crate::profiler::Profiler;
     use std::path::{Path, PathBuf};
 
+    const LIMIT: Limit = Limit { patience: 8, least: Duration::from_secs(30) };
+
     fn named(name: &str, jdk: u32) -> Contender {
         (Profiler { name: name.to_owned(), jdk, ..Profiler::default() }, PathBuf::new())
     }
@@ -216,6 +243,7 @@ mod tests {
             contenders: &contenders,
             quick: true,
             history: &history,
+            limit: LIMIT,
         };
         let all = choice.all(3);
         assert_eq!(all.runs(), programs.len() * (3 + 4) * 3);
@@ -251,6 +279,7 @@ mod tests {
             contenders: &contenders,
             quick: true,
             history: &history,
+            limit: LIMIT,
         };
         let one = choice.expected(&choice.all(1));
         let plan = choice.within(Duration::from_secs_f64(one * 6.5));

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::jdk::Jdk;
 use crate::launch::{Launch, Product};
+use crate::plan::Limit;
 use crate::profiler::{Origin, Profiler};
 use crate::program::{Program, Split};
 use crate::progress::{Beginning, Progress};
@@ -48,10 +49,8 @@ pub struct Schedule<'a> {
     pub rounds: usize,
     /// Fewer iterations.
     pub quick: bool,
-    /// A run may take this many times as long as the plain one.
-    pub patience: u32,
-    /// … and this long in any case.
-    pub least: Duration,
+    /// When a profiled run is stopped.
+    pub limit: Limit,
 }
 
 /// A profiler with the build of Quipu it uses.
@@ -88,7 +87,7 @@ impl Schedule<'_> {
                 launch.clear();
                 let limit = match profiler.origin {
                     Origin::Plain => Duration::from_secs(1800),
-                    _ => (plain_took * self.patience).max(self.least),
+                    _ => self.limit.of(plain_took),
                 };
                 progress.begin(&Beginning {
                     jdk: jdk.release,
