@@ -1,7 +1,8 @@
 //! Which runs are made, in how many rounds, and how long that will take.
 //!
 //! With a limit of time the most wanted runs are planned first: every profiler, variants excepted, with two programs
-//! that stand for the others, on the first JDK that it works on; exact counts with all programs on the first JDK;
+//! that stand for the others, on the first JDK that it works on, and exact counts with these on all JDKs; exact counts
+//! with all programs on the first JDK;
 //! exact counts with a few more such programs on the other JDKs; every profiler with those; exact counts everywhere;
 //! the rest. What does not fit is left out and said to be.
 
@@ -145,6 +146,7 @@ impl Choice<'_> {
         let oldest = self.jdks.iter().position(|it| it.release >= self.contenders[contender].0.jdk);
         match (represents, contender == first_kind, oldest == Some(jdk)) {
             (Some(at), _, true) if at < FIRST && !variant => 0,
+            (Some(at), true, _) if at < FIRST => 0,
             (_, true, true) => 1,
             (Some(_), true, false) => 2,
             (Some(_), false, true) => 3,

@@ -38,6 +38,7 @@ fn records(test: &str, program: &str, against: &[&str], rounds: usize) -> (Vec<R
     contenders.extend(against.iter().map(|name| (peer(name), PathBuf::new())));
     let jdk = Jdk::wanted(&[]).unwrap().remove(0);
     let workshop = workshop(test);
+    let limit = Limit { patience: 100, least: Duration::from_secs(60) };
     let schedule = Schedule { workshop: &workshop, rounds, quick: false, limit };
     let records = schedule
         .program((&program, &jdk), &contenders, &mut Progress::new(History::default(), 0.0, false))
