@@ -33,6 +33,7 @@ pub fn read() -> Result<(), Box<dyn Error>> {
             sites: &[],
             blocks: &[],
             derived: &[],
+            leaves: &[],
         }
         .encode(&mut log);
     }
