@@ -7,10 +7,23 @@ use std::path::{Path, PathBuf};
 use quipu_classfile::{BlockAnalysis, ClassFile};
 use quipu_rewrite::{Call, Known, OpaqueCallee, Plan, rewrite};
 
+use crate::Again;
+
 /// Bytes of bytecode up to which HotSpot inlines any method, inlines one that is called often, and compiles one at all.
 const TINY: usize = 35;
 const INLINED: usize = 325;
 const COMPILED: usize = 8_000;
+
+/// Which probes are inserted.
+#[derive(Clone, Copy)]
+pub enum Probes {
+    /// Exact counts.
+    Default,
+    /// Exact counts with blocks that end wherever an exception can.
+    Precise,
+    /// Samples every so many bytecodes.
+    Sampling,
+}
 
 /// What rewriting did to all methods together.
 #[derive(Default)]
@@ -24,18 +37,23 @@ struct Sum {
     over_tiny: usize,
     over_inlined: usize,
     over_compiled: usize,
+    /// Bytes inserted into each method: all its probes together.
+    inserted: Vec<usize>,
 }
 
 /// Rewrites all classes below a directory and prints what came of it.
-pub fn all(directory: &Path, analysis: BlockAnalysis) -> Result<(), Box<dyn Error>> {
-    let plan = plan(analysis);
+pub fn all(directory: &Path, probes: Probes, again: Again) -> Result<(), Box<dyn Error>> {
+    let plan = plan(probes);
     let mut files = Vec::new();
     class_files(directory, &mut files)?;
     files.sort();
     let mut sum = Sum::default();
     let mut first = 1;
-    for file in &files {
+    for (number, file) in files.iter().enumerate() {
         let bytes = fs::read(file)?;
+        for _ in 1..again.times(number) {
+            one(&ClassFile::parse(&bytes)?, &plan, first, &mut Sum::default())?;
+        }
         let class = ClassFile::parse(&bytes)?;
         first += one(&class, &plan, first, &mut sum)?;
     }
@@ -45,6 +63,10 @@ pub fn all(directory: &Path, analysis: BlockAnalysis) -> Result<(), Box<dyn Erro
     println!("methods {}", sum.methods);
     println!("left {}", sum.left);
     println!("inserted-bytes {}", sum.after - sum.before);
+    sum.inserted.sort_unstable();
+    for (name, percent) in [("least", 0), ("median", 50), ("most-of-nine-in-ten", 90)] {
+        println!("inserted-bytes-a-method-{name} {}", sum.inserted[sum.inserted.len() * percent / 100]);
+    }
     println!("class-bytes {}", sum.class_after - sum.class_before);
     println!("over-tiny-limit {}", sum.over_tiny);
     println!("over-inlining-limit {}", sum.over_inlined);
@@ -63,6 +85,7 @@ fn one(class: &ClassFile<'_>, plan: &Plan, first: u32, sum: &mut Sum) -> Result<
         for shape in &rewritten.shapes {
             let (before, after) = (length(class, shape.index)?, length(&after, shape.index)?);
             sum.methods += 1;
+            sum.inserted.push(after - before);
             sum.before += before;
             sum.after += after;
             sum.over_tiny += usize::from(before <= TINY && after > TINY);
@@ -78,8 +101,13 @@ fn length(class: &ClassFile<'_>, index: usize) -> Result<usize, Box<dyn Error>> 
     Ok(method.code()?.map_or(0, |code| code.bytes.len()))
 }
 
-fn plan(analysis: BlockAnalysis) -> Plan {
-    Plan { direct: true, analysis, ..Plan::new("java/quipu") }
+fn plan(probes: Probes) -> Plan {
+    let sampling = matches!(probes, Probes::Sampling);
+    let analysis = match probes {
+        Probes::Precise => BlockAnalysis::Precise,
+        Probes::Default | Probes::Sampling => BlockAnalysis::Default,
+    };
+    Plan { direct: true, analysis, sampling, ..Plan::new("java/quipu") }
 }
 
 struct NothingKnown;

@@ -2,10 +2,11 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use quipu_profile::Profile;
 use serde::Serialize;
 
@@ -86,11 +87,18 @@ impl Launch {
         } else {
             String::new()
         };
+        let debian = workshop.packages(&profiler.debian)?.unwrap_or_default();
+        let port = free_port()?.to_string();
         let fill = |text: &String| {
             text.replace("{classes}", &classes)
                 .replace("{out}", &out.to_string_lossy())
                 .replace("{package}", &program.package)
                 .replace("{jdk}", &jdk.home.to_string_lossy())
+                .replace("{release}", &jdk.release.to_string())
+                .replace("{main}", &program.main)
+                .replace("{port}", &port)
+                .replace("{bench}", &workshop.sources.to_string_lossy())
+                .replace("{debian}", &debian.to_string_lossy())
                 .replace("{lib}", &lib.to_string_lossy())
                 .replace("{unpacked}", &unpacked.to_string_lossy())
         };
@@ -104,6 +112,7 @@ impl Launch {
             words.extend(profiler.quipu.iter().map(|option| fill(option).into()));
             words.extend(["-o".into(), writes.clone().into(), "--".into()]);
         }
+        words.extend(profiler.wrap.iter().map(|word| fill(word).into()));
         words.push(jdk.tool("java").into());
         words.extend(program.jvm.iter().map(OsString::from));
         for option in profiler.jvm.iter().map(fill) {
@@ -145,7 +154,10 @@ impl Launch {
             contexts: Some((profile.tree().len() - profile.threads().len()) as u64),
             calls: total("calls"),
             bytecodes: total("bytecodes"),
-            samples: total("samples"),
+            samples: match profile.samples().len() as u64 {
+                0 => total("samples.bytecodes"),
+                samples => Some(samples),
+            },
             lost: profile.meta.lost.iter().map(|(cause, n)| (cause.clone(), *n)).collect(),
             answer: Vec::new(),
         })
@@ -171,6 +183,18 @@ impl Launch {
         }
         kept
     }
+}
+
+/// A port that nobody listens on, nor on the one after it.
+fn free_port() -> anyhow::Result<u16> {
+    for _ in 0..100 {
+        let first = TcpListener::bind(("127.0.0.1", 0))?;
+        let port = first.local_addr()?.port();
+        if port < u16::MAX && TcpListener::bind(("127.0.0.1", port + 1)).is_ok() {
+            return Ok(port);
+        }
+    }
+    bail!("no two free ports in a row")
 }
 
 /// An option that is too long for a command line, in a file the launcher reads.

@@ -3,17 +3,21 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Parser;
 
+use quipu_bench::history::History;
 use quipu_bench::jdk::Jdk;
+use quipu_bench::launch::Launch;
+use quipu_bench::plan::{self, Choice, Limit};
 use quipu_bench::profiler::{Origin, Profiler};
 use quipu_bench::program::Program;
 use quipu_bench::progress::Progress;
 use quipu_bench::report;
 use quipu_bench::results::{self, Setting};
-use quipu_bench::schedule::{self, Contender, Schedule};
+use quipu_bench::schedule::{Contender, Schedule};
 use quipu_bench::summary::Row;
 use quipu_bench::workshop::Workshop;
 
@@ -28,7 +32,7 @@ Examples:
   ./quipu bench h2 --kind exact --try 'sites=--exact --sites'
   ./quipu bench javac --kind exact --build before=../old/target/release
   ./quipu bench --quick
-  ./quipu bench --all --jdk all --rounds 6 --publish full"
+  ./quipu bench --all --jdk all --minutes 22 --publish full"
 )]
 struct Options {
     /// Programs, or groups of them by the part before the hyphen: micro, h2 [default: all]
@@ -46,7 +50,7 @@ struct Options {
     #[arg(long = "peer", value_name = "NAME")]
     peers: Vec<String>,
 
-    /// All kinds and all peers
+    /// All programs, kinds and peers
     #[arg(long)]
     all: bool,
 
@@ -66,11 +70,23 @@ struct Options {
     #[arg(long)]
     quick: bool,
 
-    /// Stop a run that takes this many times as long as the plain one
-    #[arg(long, value_name = "N", default_value_t = 30)]
-    patience: u32,
+    /// As many programs, profilers and rounds as fit into this time; programs run as long as with --quick
+    #[arg(long, value_name = "N", conflicts_with = "rounds")]
+    minutes: Option<u64>,
 
-    /// Write JSON to bench/results and the tables to the section NAME of docs/performance.md
+    /// Fetch and compile what is needed, then stop
+    #[arg(long)]
+    prepare: bool,
+
+    /// Only say what would be run and how long that would take
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Stop a run that takes this many times as long as the plain one [default: 30; 8 with --quick or --minutes]
+    #[arg(long, value_name = "N")]
+    patience: Option<u32>,
+
+    /// Write JSON to bench/results and the tables to the section NAME of docs/performance.md; `full` also to README.md
     #[arg(long, value_name = "NAME")]
     publish: Option<String>,
 
@@ -120,7 +136,6 @@ fn bench(options: &Options) -> anyhow::Result<bool> {
     let programs = chosen_programs(options, programs)?;
     let contenders = contenders(options, &kinds, &peers, &workshop, &root)?;
     let jdks = Jdk::wanted(&options.jdks)?;
-    let rounds = options.rounds.unwrap_or(if options.quick { 3 } else { 5 });
     let command =
         std::iter::once("./quipu bench".to_owned()).chain(std::env::args().skip(1)).collect::<Vec<_>>();
     let setting = Setting::here(&root, &jdks, command.join(" "));
@@ -129,27 +144,85 @@ fn bench(options: &Options) -> anyhow::Result<bool> {
         (None, Some(name)) => results::json_path(&workshop.sources, &setting, name),
         (None, None) => workshop.made.join("last.json"),
     };
-    let schedule = Schedule { workshop: &workshop, rounds, quick: options.quick, patience: options.patience };
-    let all = schedule::runs(programs.len() * jdks.len(), contenders.len(), rounds);
-    let mut progress = Progress::new(all, options.verbose);
-    let (mut rows, mut records) = (Vec::new(), Vec::new());
-    for jdk in &jdks {
-        for program in programs.iter().filter(|program| program.jdk <= jdk.release) {
-            let able: Vec<Contender> =
-                contenders.iter().filter(|(it, _)| it.jdk <= jdk.release).cloned().collect();
-            let its = schedule.program((program, jdk), &able, &mut progress)?;
-            let split = program.split(options.quick);
-            let measured = if able.len() > 1 { &able[1..] } else { &able[..] };
-            rows.extend(measured.iter().map(|(profiler, _)| Row::of(&its, profiler, split)));
-            records.extend(its);
-            // After every program, so that a run that is interrupted leaves what it has.
-            results::write_json(&json, &setting, &rows, &records)?;
+    let quick = options.quick || options.minutes.is_some();
+    let history = History::load(&workshop.sources.join("results"), &workshop.made.join("last.json"));
+    let limit = Limit {
+        patience: options.patience.unwrap_or(if quick { 8 } else { 30 }),
+        least: Duration::from_secs(if quick { 30 } else { 60 }),
+    };
+    let choice =
+        Choice { limit, jdks: &jdks, programs: &programs, contenders: &contenders, quick, history: &history };
+    let plan = match options.minutes {
+        Some(minutes) => choice.within(Duration::from_secs(minutes * 60)),
+        None => choice.all(options.rounds.unwrap_or(if quick { 3 } else { 5 })),
+    };
+    let expected = choice.expected(&plan);
+    eprintln!(
+        "quipu bench: {} runs: {} programs, {} profilers, {} rounds, JDK {}; about {:.0} minutes{}",
+        plan.runs(),
+        programs.len(),
+        contenders.len() - 1,
+        plan.rounds,
+        jdks.iter().map(|jdk| jdk.release.to_string()).collect::<Vec<_>>().join(" and "),
+        (expected / 60.0).ceil(),
+        match plan.left_out {
+            0 => String::new(),
+            n => format!("; no time for {n} programs under profilers"),
         }
+    );
+    if options.prepare {
+        for group in &choice.all(1).groups {
+            for &at in &group.contenders {
+                let (profiler, quipu) = &contenders[at];
+                let what = (&programs[group.program], profiler, &jdks[group.jdk]);
+                Launch::prepare(&workshop, what, quipu, &workshop.made.join("prepared"))?;
+            }
+        }
+    }
+    if options.dry_run {
+        for group in &plan.groups {
+            let names: Vec<&str> =
+                group.contenders.iter().map(|&at| contenders[at].0.name.as_str()).collect();
+            println!(
+                "{:>6.0} s  JDK {}  {:<18} {}",
+                choice.expected_of(group, plan.rounds),
+                jdks[group.jdk].release,
+                programs[group.program].name,
+                names.join(" ")
+            );
+        }
+    }
+    if options.dry_run || options.prepare {
+        remove_copies(&contenders);
+        return Ok(true);
+    }
+    let mut progress = Progress::new(history.clone(), expected, options.verbose);
+    let begun = Instant::now();
+    let mut still = expected;
+    let (mut rows, mut records) = (Vec::new(), Vec::new());
+    for group in &plan.groups {
+        let (program, jdk) = (&programs[group.program], &jdks[group.jdk]);
+        let able: Vec<Contender> = group.contenders.iter().map(|&at| contenders[at].clone()).collect();
+        let left = options.minutes.map(|it| it as f64 * 60.0 - begun.elapsed().as_secs_f64());
+        let schedule = Schedule {
+            workshop: &workshop,
+            rounds: plan::rounds_in_time(plan.rounds, still, left),
+            quick,
+            limit,
+        };
+        still -= choice.expected_of(group, plan.rounds);
+        let its = schedule.program((program, jdk), &able, &mut progress)?;
+        let split = program.split(quick);
+        let measured = if able.len() > 1 { &able[1..] } else { &able[..] };
+        rows.extend(measured.iter().map(|(profiler, _)| Row::of(&its, profiler, split)));
+        records.extend(its);
+        // After every program, so that a run that is interrupted leaves what it has.
+        results::write_json(&json, &setting, &rows, &records)?;
     }
     progress.finish();
     for jdk in &jdks {
         let its: Vec<Row> = rows.iter().filter(|row| row.jdk == jdk.release).cloned().collect();
-        println!("JDK {}, {rounds} rounds, load at the start {:.1}", jdk.version, setting.load);
+        println!("JDK {}, {} rounds, load at the start {:.1}", jdk.version, plan.rounds, setting.load);
         print!("{}", report::table(&its).text());
         report::notes(&its).iter().for_each(|note| println!("- {note}"));
     }
@@ -159,12 +232,16 @@ fn bench(options: &Options) -> anyhow::Result<bool> {
             name,
             &results::markdown(&setting, &rows),
         )?;
+        if name == "full" {
+            results::replace_section(
+                &root.join("README.md"),
+                name,
+                &results::short_markdown(&setting, &rows),
+            )?;
+        }
     }
     eprintln!("quipu bench: wrote {}", json.display());
-    for (_, quipu) in &contenders {
-        // Copies of this run only.
-        let _ = quipu.parent().map(std::fs::remove_dir_all);
-    }
+    remove_copies(&contenders);
     let is_peer = |name: &str| contenders.iter().any(|(it, _)| it.name == name && it.origin == Origin::Peer);
     // What a peer cannot do is a result. Work that was not done, or not done under Quipu, is a failure.
     let failed: Vec<_> =
@@ -179,9 +256,16 @@ fn bench(options: &Options) -> anyhow::Result<bool> {
     Ok(failed.is_empty())
 }
 
+/// The builds under test were copied for this run only.
+fn remove_copies(contenders: &[Contender]) {
+    for (_, quipu) in contenders {
+        let _ = quipu.parent().map(std::fs::remove_dir_all);
+    }
+}
+
 fn chosen_programs(options: &Options, all: BTreeMap<String, Program>) -> anyhow::Result<Vec<Program>> {
     let mut words: Vec<&str> = options.programs.iter().map(String::as_str).collect();
-    if words.is_empty() && options.quick {
+    if words.is_empty() && options.quick && !options.all {
         words = QUICK.to_vec();
     }
     for word in &words {

@@ -2,7 +2,9 @@
 //!
 //! In its strings `{out}` is the path for what it writes (without an extension), `{package}` the program's package,
 //! `{classes}` the names of all classes of that package with semicolons between them, `{jdk}` the JDK's directory,
-//! `{lib}` the directory with what it needs from Maven and `{unpacked}` the file taken out of there.
+//! `{lib}` the directory with what it needs from Maven and `{unpacked}` the file taken out of there, `{debian}` the directory
+//! with Debian's packages unpacked, `{release}` the JDK's release, `{main}` the program's main class, `{port}` a free port
+//! (the next one is free too) and `{bench}` the suite's directory.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,6 +26,9 @@ pub struct Profiler {
     /// Which question it answers, the heading of the table in which those that answer it are compared.
     #[serde(default)]
     pub question: String,
+    /// Whether it is a variant of another, which is left out first where there is no time for all.
+    #[serde(default)]
+    pub variant: bool,
     /// Options of `quipu run`, for a kind.
     #[serde(default)]
     pub quipu: Vec<String>,
@@ -35,6 +40,12 @@ pub struct Profiler {
     pub maven: Vec<String>,
     /// A file to take out of those archives.
     pub unpack: Option<String>,
+    /// Packages of Debian's that it needs: they are unpacked, not installed.
+    #[serde(default)]
+    pub debian: Vec<String>,
+    /// A command that runs the JVM's command, its last words.
+    #[serde(default)]
+    pub wrap: Vec<String>,
     /// The oldest JDK it works on.
     #[serde(default)]
     pub jdk: u32,

@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use serde::Deserialize;
 
 /// How many iterations are warm-up and how many are measured.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 pub struct Split {
     /// Iterations that are not measured, at least.
     pub warmup: usize,

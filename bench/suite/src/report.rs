@@ -26,6 +26,9 @@ const COLUMNS: [&str; 19] = [
     "lost",
 ];
 
+/// With more JIT compilation than this a state is not called steady.
+const RESTLESS: f64 = 0.05;
+
 /// All rows of one JDK, with the geometric mean of each profiler that has more than one program.
 pub fn table(rows: &[Row]) -> Table {
     let mut table = Table::new(&COLUMNS);
@@ -59,14 +62,6 @@ pub fn notes(rows: &[Row]) -> Vec<String> {
         if let Some(failure) = &row.failure {
             notes.push(format!("{what}: {}", failure.trim_end()));
         }
-        for (share, with) in [(row.compiling.0, "without"), (row.compiling.1, "with")] {
-            if let Some(share) = share.filter(|share| *share > 0.05) {
-                let percent = share * 100.0;
-                notes.push(format!(
-                    "{what}: not steady, {percent:.0}% of the CPU time {with} it was JIT compilation"
-                ));
-            }
-        }
         if let Some(peak) = row
             .collector_peak
             .filter(|_| row.failure.is_none())
@@ -74,9 +69,26 @@ pub fn notes(rows: &[Row]) -> Vec<String> {
         {
             notes.push(format!("{what}: the profiler's own process needed {} MB", peak >> 20));
         }
+        if !row.product.lost.is_empty() {
+            let lost: Vec<String> =
+                row.product.lost.iter().map(|(cause, n)| format!("{cause} {n}")).collect();
+            notes.push(format!("{what} lost: {}", lost.join(", ")));
+        }
         if !row.product.answer.is_empty() {
             notes.push(format!("{what} found: {}", row.product.answer.join("; ")));
         }
+    }
+    let restless: std::collections::BTreeSet<&str> = rows
+        .iter()
+        .filter(|row| [row.compiling.0, row.compiling.1].iter().flatten().any(|share| *share > RESTLESS))
+        .map(|row| row.program.as_str())
+        .collect();
+    if !restless.is_empty() {
+        notes.push(format!(
+            "not steady, more than {:.0}% of the CPU time was JIT compilation (column JIT %): {}",
+            RESTLESS * 100.0,
+            restless.into_iter().collect::<Vec<_>>().join(", ")
+        ));
     }
     if let Some(sure) = rows.iter().find_map(|row| row.wall.as_ref().filter(|wall| wall.rounds > 1)) {
         notes.push(format!(
@@ -114,9 +126,10 @@ fn cells(row: &Row) -> Vec<String> {
         let per_context = product.contexts.filter(|n| *n > 100_000 && row.arena > 0).map(|n| row.arena / n);
         cells.push(number(per_context));
         cells.push(format!("{:.0}", product.size as f64 / 1e3));
-        cells.push(
-            product.lost.iter().map(|(cause, n)| format!("{cause} {n}")).collect::<Vec<_>>().join(", "),
-        );
+        cells.push(match product.lost.iter().map(|(_, n)| n).sum::<u64>() {
+            0 => String::new(),
+            lost => lost.to_string(),
+        });
     }
     cells.resize(COLUMNS.len(), String::new());
     cells

@@ -10,6 +10,7 @@ use anyhow::{Context, bail};
 use serde::Serialize;
 
 use crate::jdk::Jdk;
+use crate::overview;
 use crate::report;
 use crate::schedule::Record;
 use crate::summary::Row;
@@ -62,7 +63,8 @@ impl Setting {
         }
     }
 
-    fn markdown(&self) -> String {
+    /// As a sentence.
+    pub fn markdown(&self) -> String {
         format!(
             "Made on {} at commit {} with `{}`: {} × {}, {} GB, Linux {}, load at the start {:.1}; JDK {}.\n",
             self.date,
@@ -90,7 +92,7 @@ pub fn write_json(path: &Path, setting: &Setting, rows: &[Row], records: &[Recor
 
 /// The tables, one for each question and JDK.
 pub fn markdown(setting: &Setting, rows: &[Row]) -> String {
-    let mut text = setting.markdown();
+    let mut text = format!("{}\n{}", setting.markdown(), overview::table(rows).markdown());
     let tables: BTreeSet<(&str, u32)> = rows.iter().map(|row| (row.question.as_str(), row.jdk)).collect();
     for (question, release) in tables {
         let its: Vec<Row> =
@@ -101,6 +103,11 @@ pub fn markdown(setting: &Setting, rows: &[Row]) -> String {
         }
     }
     text
+}
+
+/// The README's table, with where and when.
+pub fn short_markdown(setting: &Setting, rows: &[Row]) -> String {
+    format!("{}\n{}", overview::table(rows).markdown(), setting.markdown())
 }
 
 /// Replaces what is between the markers of a section in a document.
@@ -142,7 +149,18 @@ fn date(day: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::date;
+    use super::{date, replace_section};
+
+    #[test]
+    fn a_section_is_replaced_and_nothing_else() {
+        let file = std::env::temp_dir().join(format!("quipu-bench-section-{}.md", std::process::id()));
+        let text = "before\n<!-- bench:x -->\nold\n<!-- /bench:x -->\nafter <!-- bench:y -->\n";
+        std::fs::write(&file, text).unwrap();
+        replace_section(&file, "x", "new\n").unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), text.replace("old", "new"));
+        assert!(replace_section(&file, "z", "new\n").is_err());
+        std::fs::remove_file(&file).unwrap();
+    }
 
     #[test]
     fn days_have_dates() {

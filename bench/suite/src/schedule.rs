@@ -8,9 +8,10 @@ use serde::Serialize;
 
 use crate::jdk::Jdk;
 use crate::launch::{Launch, Product};
+use crate::plan::Limit;
 use crate::profiler::{Origin, Profiler};
 use crate::program::{Program, Split};
-use crate::progress::Progress;
+use crate::progress::{Beginning, Progress};
 use crate::run::{Ending, Order, Run};
 use crate::workshop::Workshop;
 
@@ -48,8 +49,8 @@ pub struct Schedule<'a> {
     pub rounds: usize,
     /// Fewer iterations.
     pub quick: bool,
-    /// A run may take this many times as long as the plain one.
-    pub patience: u32,
+    /// When a profiled run is stopped.
+    pub limit: Limit,
 }
 
 /// A profiler with the build of Quipu it uses.
@@ -81,15 +82,20 @@ impl Schedule<'_> {
         for round in 0..self.rounds {
             for (profiler, launch, out) in &launches {
                 if records.iter().any(|record| record.profiler == profiler.name && !record.is_good()) {
-                    progress.skip();
                     continue;
                 }
                 launch.clear();
                 let limit = match profiler.origin {
                     Origin::Plain => Duration::from_secs(1800),
-                    _ => (plain_took * self.patience).max(Duration::from_secs(60)),
+                    _ => self.limit.of(plain_took),
                 };
-                progress.begin(&program.name, &profiler.name, round, split.warmup + split.steady);
+                progress.begin(&Beginning {
+                    jdk: jdk.release,
+                    program: &program.name,
+                    profiler: &profiler.name,
+                    round: (round, self.rounds),
+                    iterations: split.warmup + split.steady,
+                });
                 let log = out.with_extension("log");
                 let order = Order { command: launch.command(), split, log: &log, limit };
                 let run = Run::perform(order, |iterations| progress.tick(iterations))?;
@@ -130,11 +136,6 @@ fn wrong_output(run: &Run, expected: &str) -> Option<String> {
     let (at, iteration) =
         run.iterations.iter().enumerate().find(|(_, iteration)| iteration.checksum != expected)?;
     Some(format!("iteration {at} came to {}, which must be {expected}", iteration.checksum))
-}
-
-/// Runs that a schedule of this size takes.
-pub fn runs(programs: usize, contenders: usize, rounds: usize) -> usize {
-    programs * contenders * rounds
 }
 
 /// The measured iterations of a record, as values.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::launch::Product;
-use crate::profiler::Profiler;
+use crate::profiler::{Origin, Profiler};
 use crate::program::Split;
 use crate::run::{Ending, Iteration};
 use crate::schedule::{Record, steady};
@@ -20,6 +20,8 @@ pub struct Row {
     pub profiler: String,
     /// The question it answers.
     pub question: String,
+    /// Whose it is.
+    pub origin: Origin,
     /// Ratios of steady elapsed time.
     pub wall: Option<Estimate>,
     /// … of steady CPU time of the whole process.
@@ -84,6 +86,7 @@ impl Row {
             program: first.map_or_else(String::new, |record| record.program.clone()),
             profiler: profiler.name.clone(),
             question: profiler.question.clone(),
+            origin: profiler.origin,
             wall: estimate(&per_round[0], USUAL),
             cpu: estimate(&per_round[1], USUAL),
             work: estimate(&per_round[2], USUAL),

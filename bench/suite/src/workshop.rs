@@ -1,5 +1,5 @@
-//! What a run needs on disk: archives from Maven Central, compiled programs, copies of the builds under test.
-//! All of it lives below `target/bench` and is made again when what it is made from changes.
+//! What a run needs on disk: archives from Maven Central, packages of Debian's, compiled programs, copies of the builds
+//! under test. All of it lives below `target/bench` and is made again when what it is made from changes.
 
 use std::ffi::OsString;
 use std::fs;
@@ -61,6 +61,25 @@ impl Workshop {
             bail!("no archive in {} has {name}", lib.display());
         }
         Ok(file)
+    }
+
+    /// Packages of Debian's, unpacked together into a directory of their own.
+    pub fn packages(&self, names: &[String]) -> anyhow::Result<Option<PathBuf>> {
+        if names.is_empty() {
+            return Ok(None);
+        }
+        let directory = self.made.join("debian").join(names.join("+"));
+        let complete = directory.join("complete");
+        if !complete.is_file() {
+            fs::create_dir_all(&directory)?;
+            quietly(Command::new("apt-get").arg("download").args(names).current_dir(&directory))
+                .with_context(|| format!("cannot get Debian's {}", names.join(", ")))?;
+            for package in listed(&directory, "deb")? {
+                quietly(Command::new("dpkg").arg("-x").arg(package).arg(&directory))?;
+            }
+            fs::write(complete, "")?;
+        }
+        Ok(Some(directory))
     }
 
     /// The class path of a program, compiled.

@@ -2,8 +2,11 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::Duration;
 
+use quipu_bench::history::History;
 use quipu_bench::jdk::Jdk;
+use quipu_bench::plan::Limit;
 use quipu_bench::profiler::{Origin, Profiler};
 use quipu_bench::program::Program;
 use quipu_bench::progress::Progress;
@@ -35,8 +38,11 @@ fn records(test: &str, program: &str, against: &[&str], rounds: usize) -> (Vec<R
     contenders.extend(against.iter().map(|name| (peer(name), PathBuf::new())));
     let jdk = Jdk::wanted(&[]).unwrap().remove(0);
     let workshop = workshop(test);
-    let schedule = Schedule { workshop: &workshop, rounds, quick: false, patience: 100 };
-    let records = schedule.program((&program, &jdk), &contenders, &mut Progress::new(0, false)).unwrap();
+    let limit = Limit { patience: 100, least: Duration::from_secs(60) };
+    let schedule = Schedule { workshop: &workshop, rounds, quick: false, limit };
+    let records = schedule
+        .program((&program, &jdk), &contenders, &mut Progress::new(History::default(), 0.0, false))
+        .unwrap();
     (records, program)
 }
 
