@@ -85,7 +85,7 @@ pub mod header {
 
 /// Why a sample has no stack, not all of it, or is not there at all. The order is part of the format: new ones go to
 /// the end.
-pub const CAUSES: [&str; 15] = [
+pub const CAUSES: [&str; 20] = [
     "walks.no-class-load",
     "walks.gc",
     "walks.unknown-not-java",
@@ -101,6 +101,11 @@ pub const CAUSES: [&str; 15] = [
     "samples.no-room",
     "samples.too-many-at-once",
     "threads.unwatched",
+    "walks.unknown-code",
+    "walks.broken-frame",
+    "walks.interpreter",
+    "walks.stub",
+    "walks.machine-code",
 ];
 
 /// Values of [`header::STATE`].

@@ -23,6 +23,8 @@ pub mod tag {
     pub const SAMPLED_METHOD: u32 = 7;
     /// [`super::Record::SampledThread`]
     pub const SAMPLED_THREAD: u32 = 8;
+    /// [`super::Record::SampledModule`]
+    pub const SAMPLED_MODULE: u32 = 9;
 }
 
 /// Bits of [`Record::Method`]'s flags.
@@ -138,6 +140,17 @@ pub enum Record<'a> {
         /// Its name.
         name: &'a [u8],
     },
+    /// A library, or the program, in whose code samples may be.
+    SampledModule {
+        /// First address of its code.
+        start: u64,
+        /// The address behind the last.
+        end: u64,
+        /// What is added to addresses in its file.
+        bias: u64,
+        /// Its file.
+        path: &'a [u8],
+    },
 }
 
 /// Offset of the thread count in a group's payload: the one field that changes.
@@ -186,6 +199,9 @@ impl<'a> Record<'a> {
             tag::SAMPLED_THREAD => {
                 Record::SampledThread { id: r.u32()?, java: r.u32()?, tid: r.u32()?, name: r.string()? }
             }
+            tag::SAMPLED_MODULE => {
+                Record::SampledModule { start: r.u64()?, end: r.u64()?, bias: r.u64()?, path: r.string()? }
+            }
             _ => return None,
         })
     }
@@ -202,6 +218,7 @@ impl<'a> Record<'a> {
             Record::Left { .. } => tag::LEFT,
             Record::SampledMethod { .. } => tag::SAMPLED_METHOD,
             Record::SampledThread { .. } => tag::SAMPLED_THREAD,
+            Record::SampledModule { .. } => tag::SAMPLED_MODULE,
         };
         word(out, tag);
         word(out, 0);
@@ -263,6 +280,12 @@ impl<'a> Record<'a> {
                     word(out, n);
                 }
                 string(out, name);
+            }
+            Record::SampledModule { start, end, bias, path } => {
+                for n in [start, end, bias] {
+                    out.extend_from_slice(&n.to_ne_bytes());
+                }
+                string(out, path);
             }
         }
         let payload = (out.len() - start) as u64 - RECORD_HEADER;
@@ -387,6 +410,7 @@ mod tests {
                 lines: &[1, 0, 2, 0],
             },
             Record::SampledThread { id: 1, java: 1, tid: 99, name: b"main" },
+            Record::SampledModule { start: 1 << 40, end: 1 << 41, bias: 3, path: b"/lib/x.so" },
         ];
         for record in records {
             let mut out = vec![0; 8];

@@ -22,9 +22,14 @@ pub enum Cause {
     NoRoom,
     TooManyAtOnce,
     Unwatched,
+    UnknownCode,
+    BrokenFrame,
+    Interpreter,
+    Stub,
+    MachineCode,
 }
 
-const _: () = assert!(Cause::Unwatched as usize + 1 == layout::CAUSES.len());
+const _: () = assert!(Cause::MachineCode as usize + 1 == layout::CAUSES.len());
 
 /// Counts one. For signal handlers, too.
 pub fn count(arena: &ArenaWriter, cause: Cause) {

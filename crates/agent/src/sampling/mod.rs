@@ -118,6 +118,7 @@ pub fn set(session: &'static Session, env: &mut Env<'_>, wanted: &Wanted) -> Res
     if wanted.any() {
         state.start_upkeep(engine, env).map_err(text)?;
         engine.begin(env, wanted).map_err(text)?;
+        session.note("sampling.walker", &engine.walker.name());
         engine.set_cpu(session, wanted.cpu);
         engine.set_wall(session, env, wanted.wall).map_err(text)?;
         engine.wake();
@@ -187,6 +188,7 @@ impl Engine {
         let walk = library.async_get_call_trace().ok_or(NOT_HOTSPOT)?;
         let structs = Structs::of(library).ok_or(NOT_HOTSPOT)?;
         let vm_threads = VmThreads::new(&structs, env, jvmti).map_err(|e| e.to_string())?;
+        let vm_threads = vm_threads.ok_or(NOT_HOTSPOT)?;
         let needed = [Capability::CAN_GET_LINE_NUMBERS, Capability::CAN_GET_SOURCE_FILE_NAME];
         jvmti.add_available_capabilities(&Capabilities::of(&needed)).map_err(|e| e.to_string())?;
         // SAFETY: a new descriptor that is ours alone.
@@ -199,11 +201,11 @@ impl Engine {
         Ok(Engine {
             arena: &session.arena,
             jvmti,
-            walker: Walker::new(walk).ok_or("no memory")?,
+            walker: Walker::new(&structs, walk, vm_threads.env()).ok_or("no memory")?,
             contexts: Contexts::new(),
             samples: Appender::samples(),
             threads: Threads::new().ok_or("no memory")?,
-            vm_threads: vm_threads.ok_or(NOT_HOTSPOT)?,
+            vm_threads,
             signals: Signals::take().ok_or("SIGPROF and SIGVTALRM are both in use")?,
             cpu_period: AtomicU64::new(0),
             wall_period: AtomicU64::new(0),
@@ -220,7 +222,10 @@ impl Engine {
         if self.on.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
-        lock(&self.upkeep).make_room(self);
+        let mut upkeep = lock(&self.upkeep);
+        upkeep.make_room(self);
+        upkeep.find_modules(self);
+        drop(upkeep);
         self.threads.choose(wanted.threads.iter().map(|name| name.clone().into_bytes()).collect());
         for event in EVENTS {
             self.jvmti.set_event_mode(event, true, None)?;
@@ -317,7 +322,7 @@ impl Engine {
 
     /// Whether a handler should have somebody lay out more memory.
     fn wants_upkeep(&self) -> bool {
-        self.samples.wants() || self.contexts.wants()
+        self.samples.wants() || self.contexts.wants() || self.walker.wants_modules()
     }
 
     /// Has our thread look after things. For signal handlers, too.

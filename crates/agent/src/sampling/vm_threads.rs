@@ -51,6 +51,11 @@ impl VmThreads {
         Ok(Some(VmThreads { native_thread, env, os_thread, thread_id }))
     }
 
+    /// How far a thread's environment is from the VM's thread.
+    pub fn env(&self) -> usize {
+        self.env
+    }
+
     /// The machine's thread of a Java thread; `None` if it has ended, or not begun.
     pub fn native(&self, env: &Env<'_>, thread: Thread<'_>) -> Option<Native> {
         // SAFETY: every thread has that field.

@@ -6,4 +6,5 @@ mod control;
 mod cpu;
 mod depth;
 mod doctor;
+mod frames;
 mod wall;
