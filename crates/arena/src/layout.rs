@@ -279,6 +279,8 @@ pub mod sample {
     pub const THREAD: u64 = 20;
     /// `u32`: one of [`super::event`] (8 bits), one of [`super::run_state`] (8 bits). Written last: 0 until then.
     pub const EVENT: u64 = 24;
+    /// `u32`: on whose behalf, see [`crate::record::Record::SampledLabel`]; 0 for nobody's.
+    pub const LABELS: u64 = 28;
     /// Size of a sample.
     pub const SIZE: u64 = 32;
 }

@@ -25,6 +25,8 @@ pub mod tag {
     pub const SAMPLED_THREAD: u32 = 8;
     /// [`super::Record::SampledModule`]
     pub const SAMPLED_MODULE: u32 = 9;
+    /// [`super::Record::SampledLabel`]
+    pub const SAMPLED_LABEL: u32 = 10;
 }
 
 /// Bits of [`Record::Method`]'s flags.
@@ -151,6 +153,17 @@ pub enum Record<'a> {
         /// Its file.
         path: &'a [u8],
     },
+    /// A set of labels that samples may carry. UTF-8.
+    SampledLabel {
+        /// Its number, above that of any it is made of.
+        set: u32,
+        /// The set that the label was added to; 0 for none.
+        before: u32,
+        /// The label's key.
+        key: &'a [u8],
+        /// Its value; that of an inner set counts.
+        value: &'a [u8],
+    },
 }
 
 /// Offset of the thread count in a group's payload: the one field that changes.
@@ -202,6 +215,9 @@ impl<'a> Record<'a> {
             tag::SAMPLED_MODULE => {
                 Record::SampledModule { start: r.u64()?, end: r.u64()?, bias: r.u64()?, path: r.string()? }
             }
+            tag::SAMPLED_LABEL => {
+                Record::SampledLabel { set: r.u32()?, before: r.u32()?, key: r.string()?, value: r.string()? }
+            }
             _ => return None,
         })
     }
@@ -219,6 +235,7 @@ impl<'a> Record<'a> {
             Record::SampledMethod { .. } => tag::SAMPLED_METHOD,
             Record::SampledThread { .. } => tag::SAMPLED_THREAD,
             Record::SampledModule { .. } => tag::SAMPLED_MODULE,
+            Record::SampledLabel { .. } => tag::SAMPLED_LABEL,
         };
         word(out, tag);
         word(out, 0);
@@ -286,6 +303,12 @@ impl<'a> Record<'a> {
                     out.extend_from_slice(&n.to_ne_bytes());
                 }
                 string(out, path);
+            }
+            Record::SampledLabel { set, before, key, value } => {
+                word(out, set);
+                word(out, before);
+                string(out, key);
+                string(out, value);
             }
         }
         let payload = (out.len() - start) as u64 - RECORD_HEADER;
@@ -411,6 +434,7 @@ mod tests {
             },
             Record::SampledThread { id: 1, java: 1, tid: 99, name: b"main" },
             Record::SampledModule { start: 1 << 40, end: 1 << 41, bias: 3, path: b"/lib/x.so" },
+            Record::SampledLabel { set: 2, before: 1, key: b"user", value: b"bob" },
         ];
         for record in records {
             let mut out = vec![0; 8];

@@ -1,6 +1,6 @@
 //! From samples in an arena to metrics, samples and losses in a profile.
 
-use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet};
 
 use quipu_arena::layout::{CAUSES, event, frame, mark, run_state};
 use quipu_arena::reader::Contents;
@@ -8,8 +8,8 @@ use quipu_arena::record::Record;
 use quipu_arena::sampled::{Context, Sample};
 use quipu_classfile::mutf8;
 use quipu_profile::{
-    Aggregation, Builder, Line, MethodFlags, MethodId, MethodSpec, MetricId, MetricSpec, NO_LABELS, NodeId,
-    Sample as Timed, ThreadId, ThreadSpec, UNKNOWN_SITE, Unit,
+    Aggregation, Builder, LabelsId, Line, MethodFlags, MethodId, MethodSpec, MetricId, MetricSpec, NO_LABELS,
+    NodeId, Sample as Timed, ThreadId, ThreadSpec, UNKNOWN_SITE, Unit,
 };
 
 use crate::import::pairs;
@@ -90,6 +90,18 @@ fn beginnings<'c>(contents: &'c Contents<'_>) -> impl Iterator<Item = u64> + 'c 
     facts(contents, "began").filter_map(|time| time.parse().ok())
 }
 
+/// Sets of labels by number: what each adds to which.
+fn told_labels(contents: &Contents<'_>) -> HashMap<u32, (u32, String, String)> {
+    let told = contents.records.iter().filter_map(|record| match *record {
+        Record::SampledLabel { set, before, key, value } => {
+            let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+            Some((set, (before, text(key), text(value))))
+        }
+        _ => None,
+    });
+    told.collect()
+}
+
 struct Feeder<'a> {
     contents: &'a Contents<'a>,
     builder: &'a mut Builder,
@@ -103,6 +115,9 @@ struct Feeder<'a> {
     nameless: HashSet<MethodId>,
     marks: HashMap<u64, MethodId>,
     threads: HashMap<u32, ThreadId>,
+    /// Sets of labels: what the target told, and the profile's numbers.
+    told_labels: HashMap<u32, (u32, String, String)>,
+    labels: HashMap<u32, LabelsId>,
     /// Node of a context in a thread's tree.
     nodes: HashMap<(ThreadId, u32), NodeId>,
     metrics: HashMap<(u32, Option<u32>), MetricId>,
@@ -130,6 +145,8 @@ impl<'a> Feeder<'a> {
             nameless: HashSet::new(),
             marks: HashMap::new(),
             threads: HashMap::new(),
+            told_labels: told_labels(contents),
+            labels: HashMap::new(),
             nodes: HashMap::new(),
             metrics: HashMap::new(),
             used: HashMap::new(),
@@ -166,6 +183,7 @@ impl<'a> Feeder<'a> {
             let Some(&thread) = self.threads.get(&sample.thread) else { continue };
             let node = self.node(thread, sample.context);
             let time = sample.time.saturating_sub(self.base);
+            let labels = self.labels(sample.labels);
             if sample.event == event::CPU {
                 let used = self.used.entry(thread).or_default().entry(sample.context).or_default();
                 *used = used.saturating_add(sample.value);
@@ -175,14 +193,7 @@ impl<'a> Feeder<'a> {
             for key in [Some((sample.event, None)), state.map(|state| (sample.event, Some(state)))] {
                 let Some(metric) = key.and_then(|(event, state)| self.metric(event, state)) else { continue };
                 self.builder.add(node, metric, sample.value);
-                self.builder.sample(Timed {
-                    time,
-                    thread,
-                    node,
-                    metric,
-                    value: sample.value,
-                    labels: NO_LABELS,
-                });
+                self.builder.sample(Timed { time, thread, node, metric, value: sample.value, labels });
             }
         }
         self.feed_tiers();
@@ -216,6 +227,30 @@ impl<'a> Feeder<'a> {
                 }
             }
         }
+    }
+
+    /// The profile's number of a set of labels.
+    fn labels(&mut self, set: u32) -> LabelsId {
+        if set == 0 {
+            return NO_LABELS;
+        }
+        if let Some(&labels) = self.labels.get(&set) {
+            return labels;
+        }
+        let mut pairs = BTreeMap::new();
+        let mut at = set;
+        // Each is made of one with a smaller number; the label added last counts.
+        while let Some((before, key, value)) = self.told_labels.get(&at) {
+            pairs.entry(key.as_str()).or_insert(value.as_str());
+            if *before >= at {
+                break;
+            }
+            at = *before;
+        }
+        let pairs: Vec<(&str, &str)> = pairs.into_iter().collect();
+        let labels = self.builder.labels(&pairs);
+        self.labels.insert(set, labels);
+        labels
     }
 
     /// Trees of the threads that were sampled; threads of the same name share one.

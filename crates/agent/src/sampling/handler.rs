@@ -7,6 +7,7 @@ use quipu_arena::append::Sample;
 use quipu_arena::layout::{event, header, run_state};
 
 use super::clock;
+use super::labels;
 use super::lost::{self, Cause};
 use super::threads::Watch;
 use super::walk::Interrupted;
@@ -124,7 +125,15 @@ fn take(engine: &Engine, watch: &Watch, tid: i32, event: u32, value: u64, uconte
     if event == event::WALL {
         watch.set_last_context(context);
     }
-    let sample = Sample { time, value, context, thread: watch.id(), event, state: run_state::RUNNING };
+    let sample = Sample {
+        time,
+        value,
+        context,
+        thread: watch.id(),
+        labels: labels::of(tid),
+        event,
+        state: run_state::RUNNING,
+    };
     if engine.arena.append_sample(&engine.samples, &sample) {
         watch.mark_sampled();
     } else {

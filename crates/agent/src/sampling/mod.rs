@@ -9,6 +9,7 @@ mod clock;
 mod contexts;
 mod fault;
 mod handler;
+pub mod labels;
 mod lost;
 mod memory;
 mod methods;
@@ -18,6 +19,7 @@ mod vm_threads;
 mod walk;
 mod wall;
 
+use std::collections::HashMap;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
@@ -33,7 +35,7 @@ use crate::session::Session;
 use clock::Source;
 use contexts::Contexts;
 use handler::Signals;
-use threads::{Found, Setting, Threads};
+use threads::{Found, Setting, Threads, Watch};
 use upkeep::Upkeep;
 use vm_threads::VmThreads;
 use walk::Walker;
@@ -43,6 +45,13 @@ use walk::Walker;
 struct State {
     wanted: Wanted,
     has_upkeep: bool,
+}
+
+/// What threads had allocated when somebody asked last; those that are gone stay in the sum.
+#[derive(Default)]
+struct Allocated {
+    by_thread: HashMap<u32, u64>,
+    total: u64,
 }
 
 impl State {
@@ -73,6 +82,7 @@ pub struct Engine {
     on: AtomicBool,
     wake: OwnedFd,
     upkeep: Mutex<Upkeep>,
+    allocated: Mutex<Allocated>,
     state: Mutex<State>,
 }
 
@@ -135,6 +145,19 @@ pub fn flush(session: &'static Session) -> Result<(), String> {
     attached.with_env(|env| lock(&engine.upkeep).run(engine, env)).map_err(text)
 }
 
+/// Bytes that the threads which are watched have allocated in the heap, each since it began; `None` if none are.
+pub fn allocated() -> Option<u64> {
+    let engine = ENGINE.get().filter(|engine| engine.is_on())?;
+    let mut seen = lock(&engine.allocated);
+    for (id, number, _) in engine.threads.java() {
+        let env = engine.threads.watch(number).map(Watch::env).filter(|env| !env.is_null());
+        let Some(now) = env.and_then(|env| engine.vm_threads.allocated(env)) else { continue };
+        let before = seen.by_thread.insert(id, now).unwrap_or(0);
+        seen.total += now.saturating_sub(before);
+    }
+    Some(seen.total)
+}
+
 /// What is sampled now.
 pub fn current() -> Wanted {
     ENGINE.get().map(|engine| lock(&engine.state).wanted.clone()).unwrap_or_default()
@@ -168,9 +191,10 @@ pub fn thread_began(env: &Env<'_>, thread: Thread<'_>) {
 
 /// A thread ends; called on it.
 pub fn thread_ended() {
+    // SAFETY: a plain query.
+    let tid = unsafe { libc::gettid() };
+    labels::forget(tid);
     if let Some(engine) = ENGINE.get().filter(|engine| engine.is_on()) {
-        // SAFETY: a plain query.
-        let tid = unsafe { libc::gettid() };
         engine.threads.remove(engine.arena, tid);
     }
 }
@@ -212,6 +236,7 @@ impl Engine {
             on: AtomicBool::new(false),
             wake,
             upkeep: Mutex::default(),
+            allocated: Mutex::default(),
             state: Mutex::default(),
         })
     }

@@ -12,6 +12,7 @@ use quipu_arena::layout::{event, run_state};
 use quipu_jvm::sys::{self, jvmtiFrameInfo};
 use quipu_jvm::{Env, Thread};
 
+use super::labels;
 use super::lost::{self, Cause};
 use super::threads::Watch;
 use super::walk::{self, DEEPEST};
@@ -104,6 +105,7 @@ impl Round<'_> {
             value: self.value,
             context,
             thread: watch.id(),
+            labels: labels::of(watch.tid()),
             event: event::WALL,
             state,
         };

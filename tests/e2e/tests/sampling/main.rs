@@ -7,4 +7,6 @@ mod cpu;
 mod depth;
 mod doctor;
 mod frames;
+mod labels;
+mod own_program;
 mod wall;
