@@ -135,7 +135,7 @@ pub enum Record<'a> {
     SampledThread {
         /// Dense id, as in the samples.
         id: u32,
-        /// 1 for Java's threads.
+        /// 1 for Java's threads, 2 for virtual ones.
         java: u32,
         /// The machine's id of it.
         tid: u32,

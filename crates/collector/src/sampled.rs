@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet};
 
-use quipu_arena::layout::{CAUSES, event, frame, mark, run_state};
+use quipu_arena::layout::{CAUSES, VIRTUAL, event, frame, mark, run_state};
 use quipu_arena::reader::Contents;
 use quipu_arena::record::Record;
 use quipu_arena::sampled::{Context, Sample};
 use quipu_classfile::mutf8;
 use quipu_profile::{
     Aggregation, Builder, LabelsId, Line, MethodFlags, MethodId, MethodSpec, MetricId, MetricSpec, NO_LABELS,
-    NodeId, Sample as Timed, ThreadId, ThreadSpec, UNKNOWN_SITE, Unit,
+    NodeId, Sample as Timed, ThreadId, ThreadKind, ThreadSpec, UNKNOWN_SITE, Unit,
 };
 
 use crate::import::pairs;
@@ -123,6 +123,22 @@ struct Feeder<'a> {
     metrics: HashMap<(u32, Option<u32>), MetricId>,
     /// Time of samples of CPU time, by thread and context.
     used: HashMap<ThreadId, HashMap<u32, u64>>,
+}
+
+/// Virtual threads that have a tree each; if there are more, names that differ in numbers only share one.
+const MOST_VIRTUAL: usize = 64;
+
+/// A name with `#` in place of each number.
+fn without_numbers(name: &str) -> String {
+    let mut out = String::new();
+    for letter in name.chars() {
+        match letter {
+            '0'..='9' if out.ends_with('#') => {}
+            '0'..='9' => out.push('#'),
+            _ => out.push(letter),
+        }
+    }
+    out
 }
 
 /// Metrics of CPU time by the tier that a frame was in.
@@ -261,13 +277,22 @@ impl<'a> Feeder<'a> {
                 told.insert(id, mutf8::decode(name));
             }
         }
+        let many = told.keys().filter(|&id| id & VIRTUAL != 0).count() > MOST_VIRTUAL;
         for sample in samples {
             if self.threads.contains_key(&sample.thread) {
                 continue;
             }
-            // A target that was killed may not have told all names.
-            let name = told.get(&sample.thread).map_or("?", String::as_str);
-            let thread = self.builder.thread(ThreadSpec { name, ..ThreadSpec::default() });
+            let is_virtual = sample.thread & VIRTUAL != 0;
+            let name = match told.get(&sample.thread).map(String::as_str) {
+                // A tree for each of thousands would be of no use to anybody.
+                Some(name) if is_virtual && many => &without_numbers(name),
+                Some(name) if !(is_virtual && name.is_empty()) => name,
+                _ if is_virtual => "[virtual]",
+                // A target that was killed may not have told all names.
+                _ => "?",
+            };
+            let kind = if is_virtual { ThreadKind::Virtual } else { ThreadKind::Platform };
+            let thread = self.builder.thread(ThreadSpec { name, kind, ..ThreadSpec::default() });
             self.threads.insert(sample.thread, thread);
         }
     }

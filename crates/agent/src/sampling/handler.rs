@@ -10,7 +10,7 @@ use super::clock;
 use super::labels;
 use super::lost::{self, Cause};
 use super::threads::Watch;
-use super::walk::Interrupted;
+use super::walk::{Interrupted, Stack};
 use super::{Engine, monotonic};
 
 /// The signals that samples are taken at.
@@ -120,8 +120,8 @@ fn take(engine: &Engine, watch: &Watch, tid: i32, event: u32, value: u64, uconte
     let time = monotonic();
     let thread = Interrupted { tid, env: watch.env(), ucontext };
     // SAFETY: the watch is this thread's, so the environment is; the context is the handler's.
-    let context = unsafe { engine.walker.walk(engine.arena, &engine.contexts, thread) };
-    let Some(context) = context else { return };
+    let stack = unsafe { engine.walker.walk(engine.arena, &engine.contexts, thread) };
+    let Some(Stack { context, virtual_thread }) = stack else { return };
     if event == event::WALL {
         watch.set_last_context(context);
     }
@@ -129,7 +129,7 @@ fn take(engine: &Engine, watch: &Watch, tid: i32, event: u32, value: u64, uconte
         time,
         value,
         context,
-        thread: watch.id(),
+        thread: virtual_thread.unwrap_or(watch.id()),
         labels: labels::of(tid),
         event,
         state: run_state::RUNNING,

@@ -27,9 +27,10 @@ pub enum Cause {
     Interpreter,
     Stub,
     MachineCode,
+    Continuation,
 }
 
-const _: () = assert!(Cause::MachineCode as usize + 1 == layout::CAUSES.len());
+const _: () = assert!(Cause::Continuation as usize + 1 == layout::CAUSES.len());
 
 /// Counts one. For signal handlers, too.
 pub fn count(arena: &ArenaWriter, cause: Cause) {

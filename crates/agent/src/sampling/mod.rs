@@ -15,6 +15,7 @@ mod memory;
 mod methods;
 mod threads;
 mod upkeep;
+mod virtual_threads;
 mod vm_threads;
 mod walk;
 mod wall;
@@ -225,7 +226,7 @@ impl Engine {
         Ok(Engine {
             arena: &session.arena,
             jvmti,
-            walker: Walker::new(&structs, walk, vm_threads.env()).ok_or("no memory")?,
+            walker: Walker::new(&structs, env, walk, vm_threads.env()).ok_or("no memory")?,
             contexts: Contexts::new(),
             samples: Appender::samples(),
             threads: Threads::new().ok_or("no memory")?,

@@ -41,6 +41,7 @@ impl Upkeep {
             self.find_modules(engine);
         }
         engine.threads.upkeep(engine.arena, None);
+        engine.walker.tell_virtual_threads(engine.arena);
         engine.threads.release(env);
     }
 

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use quipu_arena::append::Context;
 use quipu_arena::layout::{self, frame, header, mark, place_word};
 use quipu_arena::writer::ArenaWriter;
+use quipu_jvm::Env;
 use quipu_jvm::hotspot::{
     AsyncGetCallTrace, Broken, CallFrame, CallTrace, Frame, Kind, StackWalker, Structs, Unwalkable,
     WalkFailure, Walked,
@@ -18,6 +19,7 @@ use super::contexts::Contexts;
 use super::fault::{self, Recovery};
 use super::lost::{self, Cause};
 use super::memory::{Zeroed, reserve};
+use super::virtual_threads::{self, VirtualThreads};
 
 /// Frames of one walk; older ones are cut off.
 pub const DEEPEST: usize = 4096;
@@ -32,6 +34,7 @@ pub struct Walker {
     modules: AtomicPtr<Modules>,
     /// There was code of a library that was not known yet.
     unknown_module: AtomicBool,
+    virtual_threads: VirtualThreads,
     buffers: &'static [Buffer],
     recoveries: &'static [Recovery],
 }
@@ -71,19 +74,28 @@ pub struct Interrupted {
     pub ucontext: *mut c_void,
 }
 
+/// What a walk found.
+pub struct Stack {
+    /// Its context.
+    pub context: u32,
+    /// The number of the virtual thread it is of.
+    pub virtual_thread: Option<u32>,
+}
+
 impl Walker {
     /// A walker for the VM with these tables; where they do not say enough, one that uses HotSpot's own walk. `env` is how
     /// far environments of threads are from the VM's threads. `None` without memory.
-    pub fn new(structs: &Structs, walk: AsyncGetCallTrace, env: usize) -> Option<Walker> {
+    pub fn new(structs: &Structs, jni: &Env<'_>, walk: AsyncGetCallTrace, env: usize) -> Option<Walker> {
         let recoveries: &'static [Recovery] = reserve(AT_ONCE)?;
         let memory = fault::install(recoveries);
-        let how = match StackWalker::new(structs, memory) {
+        let how = match StackWalker::new(structs, jni, memory) {
             Ok(own) => How::Own(Box::new(own)),
             Err(why) => How::HotSpot(walk, why),
         };
         let modules = AtomicPtr::new(Box::into_raw(Box::default()));
         let unknown_module = AtomicBool::new(false);
-        Some(Walker { how, env, modules, unknown_module, buffers: reserve(AT_ONCE)?, recoveries })
+        let (virtual_threads, buffers) = (VirtualThreads::new()?, reserve(AT_ONCE)?);
+        Some(Walker { how, env, modules, unknown_module, virtual_threads, buffers, recoveries })
     }
 
     /// Who walks, for people.
@@ -115,12 +127,22 @@ impl Walker {
         unsafe { &*self.modules.load(Ordering::Acquire) }
     }
 
+    /// Tells names of virtual threads that were met.
+    pub fn tell_virtual_threads(&self, arena: &ArenaWriter) {
+        self.virtual_threads.tell(arena);
+    }
+
     /// Walks the stack of this thread and returns its context; a stack that cannot be walked to its end begins with a
     /// mark that says why. `None` if there is no room. For signal handlers.
     ///
     /// # Safety
     /// `thread` is the current one, as its signal handler knows it.
-    pub unsafe fn walk(&self, arena: &ArenaWriter, contexts: &Contexts, thread: Interrupted) -> Option<u32> {
+    pub unsafe fn walk(
+        &self,
+        arena: &ArenaWriter,
+        contexts: &Contexts,
+        thread: Interrupted,
+    ) -> Option<Stack> {
         let start = thread.tid as usize % AT_ONCE;
         let order = (start..AT_ONCE).chain(0..start);
         let free = |&at: &usize| {
@@ -137,6 +159,7 @@ impl Walker {
             return None;
         };
         let insert = Insert { arena, contexts };
+        let mut virtual_thread = None;
         let frames = buffer.frames.get().cast::<Frame>();
         if !thread.env.is_null() {
             arena.add(header::WALKS, 1);
@@ -146,7 +169,7 @@ impl Walker {
             match &self.how {
                 How::Own(own) => {
                     let frames = std::slice::from_raw_parts_mut(frames, DEEPEST);
-                    self.walk_own(own, &insert, recovery, thread, frames)
+                    self.walk_own(own, &insert, recovery, thread, frames, &mut virtual_thread)
                 }
                 // HotSpot knows nothing of threads that are not Java's.
                 How::HotSpot(..) if thread.env.is_null() => insert.find(marked(0, mark::NOT_JAVA)),
@@ -154,7 +177,7 @@ impl Walker {
             }
         };
         buffer.taken.store(false, Ordering::Release);
-        found
+        found.map(|context| Stack { context, virtual_thread })
     }
 
     /// # Safety
@@ -166,6 +189,7 @@ impl Walker {
         recovery: &Recovery,
         thread: Interrupted,
         frames: &mut [Frame],
+        of: &mut Option<u32>,
     ) -> Option<u32> {
         struct Task<'w> {
             own: &'w StackWalker,
@@ -188,13 +212,17 @@ impl Walker {
             registers: unsafe { Registers::of(thread.ucontext) },
             modules: self.modules(),
             frames,
-            walked: Walked { count: 0, ended: Ok(()) },
+            walked: Walked { count: 0, ended: Ok(()), virtual_thread: None },
         };
         // SAFETY: a walk that takes a task; frames of ours that it may be torn out of own nothing.
         if !unsafe { recovery.walk(thread.tid, run, (&raw mut task).cast()) } {
             return insert.failed(Cause::Fault);
         }
-        let Walked { count, ended } = task.walked;
+        let Walked { count, ended, virtual_thread } = task.walked;
+        if let Some(id) = virtual_thread {
+            *of = Some(virtual_threads::number(id));
+            self.virtual_threads.met(id, |name| own.virtual_name(task.thread, name));
+        }
         if let Some(Frame { kind: Kind::Machine, code, .. }) = task.frames.first()
             && task.modules.find(*code).is_none()
         {
@@ -331,6 +359,7 @@ fn cause_of_broken(broken: Broken) -> Cause {
         Broken::Stub => Cause::Stub,
         Broken::Deoptimising => Cause::Deoptimising,
         Broken::Machine => Cause::MachineCode,
+        Broken::Continuation => Cause::Continuation,
     }
 }
 

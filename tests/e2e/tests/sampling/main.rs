@@ -9,4 +9,5 @@ mod doctor;
 mod frames;
 mod labels;
 mod own_program;
+mod virtual_threads;
 mod wall;

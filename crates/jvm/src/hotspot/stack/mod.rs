@@ -14,9 +14,11 @@
 //!   Which methods are inlined at a place is described beside the code ([`scopes`]).
 //! - *The interpreter* has the frame pointer in a register, and method and bytecode pointer in fixed places from it.
 //! - *Stubs* may have a frame or none; the return address is looked for where it can be, and must look like one.
+//! - *Virtual threads* have their older frames in the heap ([`continuations`]); the carrier's are not theirs.
 //! - *The call stub* is how the VM calls Java. It has the anchor of the Java frames below, if there are any.
 
 mod code;
+mod continuations;
 mod instructions;
 mod layout;
 mod methods;
@@ -25,11 +27,13 @@ mod scopes;
 use quipu_unwind::{Memory, Modules, Registers, dwarf};
 
 use code::{Blob, BlobKind, CodeCache};
+use continuations::Continuations;
 use instructions::Prologue;
 use layout::Layout;
 pub use layout::Unwalkable;
 
 use super::Structs;
+use crate::Env;
 
 const WORD: usize = size_of::<usize>();
 /// Places in an interpreted frame, in words from the frame pointer: the same since JDK 9.
@@ -48,6 +52,10 @@ const MOST_MACHINE: usize = 128;
 const LARGEST_FRAME: usize = 1 << 20;
 /// Words that compiled code may have pushed beyond its frame.
 const MOST_PUSHED: usize = 4;
+/// Chunks that the frames of one virtual thread are in, at most.
+const MOST_CHUNKS: usize = 64;
+/// Words of arguments between two frames in the heap, at most.
+const HEAP_WORDS: usize = 16;
 /// Words of a stub's frame that are searched for a return address.
 const STUB_WORDS: usize = 16;
 
@@ -99,6 +107,8 @@ pub enum Broken {
     Deoptimising,
     /// In machine code that does not say who called it, and Java was not left through the front door.
     Machine,
+    /// In a virtual thread, whose frames in the heap could not be found.
+    Continuation,
 }
 
 /// What a walk found.
@@ -108,6 +118,8 @@ pub struct Walked {
     pub count: usize,
     /// Whether that is all.
     pub ended: Result<(), Broken>,
+    /// The virtual thread that they are of, by its id.
+    pub virtual_thread: Option<u64>,
 }
 
 /// Walks stacks of HotSpot's threads.
@@ -115,15 +127,24 @@ pub struct Walked {
 pub struct StackWalker {
     memory: Memory,
     layout: Layout,
+    continuations: Option<Continuations>,
 }
 
 impl StackWalker {
     /// A walker for the VM with these tables, which is up.
-    pub fn new(structs: &Structs, memory: Memory) -> Result<StackWalker, Unwalkable> {
+    pub fn new(structs: &Structs, env: &Env<'_>, memory: Memory) -> Result<StackWalker, Unwalkable> {
         if !cfg!(target_arch = "x86_64") {
             return Err(Unwalkable::Machine);
         }
-        Ok(StackWalker { memory, layout: Layout::of(structs)? })
+        // A VM without virtual threads has none of this, and where it cannot be learnt, walks of them end early and say so.
+        let continuations = Continuations::of(structs, env, memory).ok().flatten();
+        Ok(StackWalker { memory, layout: Layout::of(structs)?, continuations })
+    }
+
+    /// The name of the virtual thread that the VM's thread runs, as far as there is room; its length. For signal
+    /// handlers.
+    pub fn virtual_name(&self, thread: usize, name: &mut [u8]) -> Option<usize> {
+        self.continuations.as_ref()?.name(self.memory, thread, name)
     }
 
     /// Walks the stack of the current thread, interrupted with these registers; `thread` is the VM's, 0 if it is not one
@@ -136,9 +157,19 @@ impl StackWalker {
         frames: &mut [Frame],
     ) -> Walked {
         let code = CodeCache { memory: self.memory, layout: &self.layout };
-        let mut walk = Walk { code, thread, top: usize::MAX, found: Found { frames, count: 0 } };
+        let continuations = self.continuations.as_ref();
+        let found = Found { frames, count: 0 };
+        let mut walk = Walk {
+            code,
+            continuations,
+            thread,
+            top: usize::MAX,
+            in_heap: false,
+            virtual_thread: None,
+            found,
+        };
         let ended = walk.run(*registers, modules);
-        Walked { count: walk.found.count, ended }
+        Walked { count: walk.found.count, ended, virtual_thread: walk.virtual_thread }
     }
 }
 
@@ -159,9 +190,13 @@ impl Found<'_> {
 
 struct Walk<'w> {
     code: CodeCache<'w>,
+    continuations: Option<&'w Continuations>,
     thread: usize,
     /// The first address behind the stack.
     top: usize,
+    /// Whether frames are in a chunk in the heap, where frame pointers are distances in words.
+    in_heap: bool,
+    virtual_thread: Option<u64>,
     found: Found<'w>,
 }
 
@@ -269,16 +304,12 @@ impl Walk<'_> {
                 self.anchor(wrapper + layout.call_wrapper_anchor)?
             } else if at.pc == layout.continuation_return {
                 // What follows are the frames of the thread that carries this one.
+                self.virtual_thread = self.virtual_id();
                 None
-            } else if self.code.interpreted(at.pc) {
-                Some(self.interpreted(&at)?)
+            } else if self.is_barrier(&at) {
+                return self.heap();
             } else {
-                let blob = self.code.find(at.pc).ok_or(Broken::UnknownCode)?;
-                match blob.kind {
-                    BlobKind::Compiled | BlobKind::NativeCall => Some(self.compiled(&at, blob)?),
-                    BlobKind::Continuation if !at.youngest => None,
-                    _ => Some(self.stub(&at, blob)?),
-                }
+                Some(self.called_by(&at)?)
             };
             let Some(next) = next else { return Ok(()) };
             if next.sp() < sp || next.sp() - sp > LARGEST_FRAME {
@@ -286,6 +317,64 @@ impl Walk<'_> {
             }
             at = next;
         }
+    }
+
+    /// Tells of a frame of Java, or of a stub, and returns its caller.
+    fn called_by(&mut self, at: &Registers) -> Result<Registers, Broken> {
+        if self.code.interpreted(at.pc) {
+            return self.interpreted(at);
+        }
+        let blob = self.code.find(at.pc).ok_or(Broken::UnknownCode)?;
+        match blob.kind {
+            BlobKind::Compiled | BlobKind::NativeCall => self.compiled(at, blob),
+            _ => self.stub(at, blob),
+        }
+    }
+
+    /// Whether a frame would return to where the next ones of a virtual thread are put on the stack.
+    fn is_barrier(&self, at: &Registers) -> bool {
+        !at.youngest
+            && !self.code.interpreted(at.pc)
+            && self.code.find(at.pc).is_some_and(|blob| blob.kind == BlobKind::Continuation)
+    }
+
+    fn virtual_id(&self) -> Option<u64> {
+        self.continuations?.id(self.code.memory, self.thread)
+    }
+
+    /// The frames of a virtual thread that are in the heap.
+    fn heap(&mut self) -> Result<(), Broken> {
+        let memory = self.code.memory;
+        self.virtual_thread = self.virtual_id();
+        let continuations = self.continuations.ok_or(Broken::Continuation)?;
+        // Something must be there: that is what the barrier is for.
+        let mut next = Some(continuations.tail(memory, self.thread).ok_or(Broken::Continuation)?);
+        (self.in_heap, self.top) = (true, usize::MAX);
+        for _ in 0..MOST_CHUNKS {
+            let Some(chunk) = next else { return Ok(()) };
+            if chunk.sp < chunk.end {
+                let link = chunk.sp - 2 * WORD;
+                let mut at = caller(self.word(chunk.sp - WORD)?, chunk.sp, self.linked(link)?);
+                // Who called the oldest is not noted in a chunk.
+                while at.sp() < chunk.end
+                    && (self.code.contains(at.pc) || chunk.end - at.sp() > HEAP_WORDS * WORD)
+                {
+                    let next = self.called_by(&at)?;
+                    if next.sp() <= at.sp() || next.sp() - at.sp() > LARGEST_FRAME {
+                        return Err(Broken::Continuation);
+                    }
+                    at = next;
+                }
+            }
+            next = continuations.parent(memory, chunk);
+        }
+        Err(Broken::Continuation)
+    }
+
+    /// The frame pointer that was saved at an address.
+    fn linked(&self, address: usize) -> Result<usize, Broken> {
+        let saved = self.word(address)?;
+        Ok(if self.in_heap { address.wrapping_add(saved.wrapping_mul(WORD)) } else { saved })
     }
 
     /// The frame that was noted when Java was left; `None` if it was not.
@@ -323,10 +412,15 @@ impl Walk<'_> {
                 0 => self.found.push(Kind::Native, id, -1)?,
                 _ => self.found.push(Kind::Interpreted, id, bci)?,
             }
-            let pc = self.word(fp + WORD)?;
+            let (pc, outer) = (self.word(fp + WORD)?, self.linked(fp)?);
+            let behind = fp + 2 * WORD;
+            if self.in_heap {
+                // Arguments of a compiled caller may lie between the frames.
+                let places: [usize; HEAP_WORDS] = std::array::from_fn(|words| behind + words * WORD);
+                return Ok(self.first_frame(pc, outer, places).unwrap_or(caller(pc, behind, outer)));
+            }
             let caller_sp = slot(interpreted::CALLER_SP).ok_or(Broken::Fault)?;
-            let caller_sp = if caller_sp > fp { caller_sp } else { fp + 2 * WORD };
-            return Ok(caller(pc, caller_sp, self.word(fp)?));
+            return Ok(caller(pc, if caller_sp > fp { caller_sp } else { behind }, outer));
         }
         if self.thread != 0 && self.word(self.thread + layout.thread_deoptimising)? != 0 {
             return Err(Broken::Deoptimising);
@@ -424,7 +518,7 @@ impl Walk<'_> {
     fn called(&self, behind: usize, there: Prologue, fp: usize) -> Result<Registers, Broken> {
         let fp = match there {
             Prologue::Nothing => fp,
-            _ => self.word(behind - 2 * WORD)?,
+            _ => self.linked(behind - 2 * WORD)?,
         };
         Ok(caller(self.word(behind - WORD)?, behind, fp))
     }
