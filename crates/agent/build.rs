@@ -22,11 +22,15 @@ const AGENT_CLASSES: [&str; 6] = ["Chunks", "Methods", "Tree", "NodeContext", "D
 /// And for what is defined only where tests are waited for.
 const TEST_CLASSES: [&str; 1] = ["Tests"];
 
+/// And what code that profiles itself calls.
+const STEERING_CLASSES: [&str; 1] = ["Steering"];
+
 fn main() -> Result<(), Box<dyn Error>> {
     let sources = [
         PathBuf::from("../../java/runtime/quipu/runtime"),
         PathBuf::from("../../java/agents/quipu/runtime"),
         PathBuf::from("../../java/testing/quipu/runtime"),
+        PathBuf::from("../../java/steering/quipu/runtime"),
         PathBuf::from("../../java/api/quipu"),
     ];
     for folder in &sources {
@@ -79,6 +83,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let api = AGENT_API.map(|name| format!("quipu/{name}"));
     fs::write(out.join("runtime_classes.rs"), list(&classes, &runtime(&CLASSES)))?;
     fs::write(out.join("test_classes.rs"), list(&classes, &runtime(&TEST_CLASSES)))?;
+    fs::write(out.join("steering_classes.rs"), list(&classes, &runtime(&STEERING_CLASSES)))?;
     fs::write(out.join("sampling_classes.rs"), list(&classes, &runtime(&SAMPLING_CLASSES)))?;
     fs::write(
         out.join("agent_classes.rs"),

@@ -37,6 +37,7 @@ mod registry;
 mod sampling;
 mod session;
 mod start;
+mod steering;
 mod tallies;
 mod thread_field;
 mod world;

@@ -20,6 +20,7 @@ use crate::options::Options;
 use crate::pins;
 use crate::sampling::{self, Wanted};
 use crate::session::Session;
+use crate::steering;
 use crate::tallies;
 
 /// The runtime's classes, in the order in which they can be defined.
@@ -70,6 +71,9 @@ pub fn start(session: &'static Session, env: &mut Env<'_>, options: &Options) ->
     // The program can be profiled without being steered.
     if let Err(error) = control::open(session) {
         session.leave(b"the control socket", &error.to_string());
+    }
+    if let Err(error) = steering::define(env) {
+        session.leave(b"quipu.Profiler", &error.to_string());
     }
     if options.exact {
         instrument(session, env, options).map_err(|e| e.to_string())?;

@@ -65,6 +65,8 @@ pub struct Sample {
     pub context: u32,
     /// Id of the thread.
     pub thread: u32,
+    /// Set of labels.
+    pub labels: u32,
     /// One of [`layout::event`].
     pub event: u32,
     /// One of [`layout::run_state`].
@@ -150,6 +152,7 @@ impl ArenaWriter {
         self.long(at + sample::VALUE).store(new.value, Ordering::Relaxed);
         self.word(at + sample::CONTEXT).store(new.context, Ordering::Relaxed);
         self.word(at + sample::THREAD).store(new.thread, Ordering::Relaxed);
+        self.word(at + sample::LABELS).store(new.labels, Ordering::Relaxed);
         self.word(at + sample::EVENT).store(new.event | new.state << 8, Ordering::Release);
         true
     }
@@ -182,7 +185,7 @@ mod tests {
                     continue;
                 };
                 let (event, state) = (layout::event::CPU, layout::run_state::RUNNING);
-                let sample = Sample { time: i, value: 5, context, thread, event, state };
+                let sample = Sample { time: i, value: 5, context, thread, labels: thread, event, state };
                 if !arena.append_sample(&samples, &sample) {
                     lost.fetch_add(1, Ordering::Relaxed);
                 }

@@ -85,7 +85,7 @@ pub mod header {
 
 /// Why a sample has no stack, not all of it, or is not there at all. The order is part of the format: new ones go to
 /// the end.
-pub const CAUSES: [&str; 15] = [
+pub const CAUSES: [&str; 21] = [
     "walks.no-class-load",
     "walks.gc",
     "walks.unknown-not-java",
@@ -101,6 +101,12 @@ pub const CAUSES: [&str; 15] = [
     "samples.no-room",
     "samples.too-many-at-once",
     "threads.unwatched",
+    "walks.unknown-code",
+    "walks.broken-frame",
+    "walks.interpreter",
+    "walks.stub",
+    "walks.machine-code",
+    "walks.continuation",
 ];
 
 /// Values of [`header::STATE`].
@@ -270,13 +276,19 @@ pub mod sample {
     pub const VALUE: u64 = 8;
     /// `u32`: the context.
     pub const CONTEXT: u64 = 16;
-    /// `u32`: the thread, see [`crate::record::Record::SampledThread`].
+    /// `u32`: the thread, see [`crate::record::Record::SampledThread`]; with [`super::VIRTUAL`], the rest is of a virtual
+    /// one's own id.
     pub const THREAD: u64 = 20;
     /// `u32`: one of [`super::event`] (8 bits), one of [`super::run_state`] (8 bits). Written last: 0 until then.
     pub const EVENT: u64 = 24;
+    /// `u32`: on whose behalf, see [`crate::record::Record::SampledLabel`]; 0 for nobody's.
+    pub const LABELS: u64 = 28;
     /// Size of a sample.
     pub const SIZE: u64 = 32;
 }
+
+/// Bit of a sample's thread: it is a virtual one.
+pub const VIRTUAL: u32 = 1 << 31;
 
 /// What made a sample be taken.
 pub mod event {

@@ -23,6 +23,10 @@ pub mod tag {
     pub const SAMPLED_METHOD: u32 = 7;
     /// [`super::Record::SampledThread`]
     pub const SAMPLED_THREAD: u32 = 8;
+    /// [`super::Record::SampledModule`]
+    pub const SAMPLED_MODULE: u32 = 9;
+    /// [`super::Record::SampledLabel`]
+    pub const SAMPLED_LABEL: u32 = 10;
 }
 
 /// Bits of [`Record::Method`]'s flags.
@@ -131,12 +135,34 @@ pub enum Record<'a> {
     SampledThread {
         /// Dense id, as in the samples.
         id: u32,
-        /// 1 for Java's threads.
+        /// 1 for Java's threads, 2 for virtual ones.
         java: u32,
         /// The machine's id of it.
         tid: u32,
         /// Its name.
         name: &'a [u8],
+    },
+    /// A library, or the program, in whose code samples may be.
+    SampledModule {
+        /// First address of its code.
+        start: u64,
+        /// The address behind the last.
+        end: u64,
+        /// What is added to addresses in its file.
+        bias: u64,
+        /// Its file.
+        path: &'a [u8],
+    },
+    /// A set of labels that samples may carry. UTF-8.
+    SampledLabel {
+        /// Its number, above that of any it is made of.
+        set: u32,
+        /// The set that the label was added to; 0 for none.
+        before: u32,
+        /// The label's key.
+        key: &'a [u8],
+        /// Its value; that of an inner set counts.
+        value: &'a [u8],
     },
 }
 
@@ -186,6 +212,12 @@ impl<'a> Record<'a> {
             tag::SAMPLED_THREAD => {
                 Record::SampledThread { id: r.u32()?, java: r.u32()?, tid: r.u32()?, name: r.string()? }
             }
+            tag::SAMPLED_MODULE => {
+                Record::SampledModule { start: r.u64()?, end: r.u64()?, bias: r.u64()?, path: r.string()? }
+            }
+            tag::SAMPLED_LABEL => {
+                Record::SampledLabel { set: r.u32()?, before: r.u32()?, key: r.string()?, value: r.string()? }
+            }
             _ => return None,
         })
     }
@@ -202,6 +234,8 @@ impl<'a> Record<'a> {
             Record::Left { .. } => tag::LEFT,
             Record::SampledMethod { .. } => tag::SAMPLED_METHOD,
             Record::SampledThread { .. } => tag::SAMPLED_THREAD,
+            Record::SampledModule { .. } => tag::SAMPLED_MODULE,
+            Record::SampledLabel { .. } => tag::SAMPLED_LABEL,
         };
         word(out, tag);
         word(out, 0);
@@ -263,6 +297,18 @@ impl<'a> Record<'a> {
                     word(out, n);
                 }
                 string(out, name);
+            }
+            Record::SampledModule { start, end, bias, path } => {
+                for n in [start, end, bias] {
+                    out.extend_from_slice(&n.to_ne_bytes());
+                }
+                string(out, path);
+            }
+            Record::SampledLabel { set, before, key, value } => {
+                word(out, set);
+                word(out, before);
+                string(out, key);
+                string(out, value);
             }
         }
         let payload = (out.len() - start) as u64 - RECORD_HEADER;
@@ -387,6 +433,8 @@ mod tests {
                 lines: &[1, 0, 2, 0],
             },
             Record::SampledThread { id: 1, java: 1, tid: 99, name: b"main" },
+            Record::SampledModule { start: 1 << 40, end: 1 << 41, bias: 3, path: b"/lib/x.so" },
+            Record::SampledLabel { set: 2, before: 1, key: b"user", value: b"bob" },
         ];
         for record in records {
             let mut out = vec![0; 8];

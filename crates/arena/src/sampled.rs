@@ -29,6 +29,8 @@ pub struct Sample {
     pub context: u32,
     /// Id of the thread.
     pub thread: u32,
+    /// Set of labels; 0 for none.
+    pub labels: u32,
     /// One of [`layout::event`].
     pub event: u32,
     /// One of [`layout::run_state`].
@@ -96,6 +98,7 @@ impl Sampled {
                     value: bytes.u64(at + sample::VALUE).unwrap_or(0),
                     context,
                     thread: word(sample::THREAD),
+                    labels: word(sample::LABELS),
                     event: kind,
                     state: event >> 8 & 0xff,
                 }),

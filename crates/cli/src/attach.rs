@@ -118,7 +118,7 @@ impl Attach {
 }
 
 /// `cpu.quipu` becomes `cpu-0001.quipu`.
-fn numbered(path: &Path, number: u32) -> PathBuf {
+pub fn numbered(path: &Path, number: u32) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let extension = path.extension().map(|e| format!(".{}", e.to_string_lossy())).unwrap_or_default();
     path.with_file_name(format!("{stem}-{number:04}{extension}"))

@@ -123,6 +123,21 @@ impl Doctor {
                 findings.push(Finding::bad("--cpu", why, "exact profiles do not need it"));
             }
         }
+        match fact("sampling.walker") {
+            Some(walker) if walker.starts_with("AsyncGetCallTrace") => findings.push(Finding {
+                what: "stacks",
+                works: true,
+                found: format!("{walker}: no tiers, no frames of machine code, more walks that fail"),
+                advice: "tell us of this JVM, so that the walker learns its structures",
+            }),
+            Some(walker) => findings.push(Finding::good(
+                "stacks",
+                format!(
+                    "{walker} walker: tiers, inlined methods, functions of the VM and of libraries; no kernel"
+                ),
+            )),
+            None => {}
+        }
         if fact("sampling.wall.period").is_some() {
             findings.push(Finding::good("--wall", "states and stacks from JVMTI"));
         }

@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
@@ -21,6 +22,8 @@ Examples:
   quipu report profile.quipu --by callers --filter HashMap.get
   quipu report profile.quipu --by class --metric bytecodes/calls
   quipu report profile.quipu --label request=/search         what was done on behalf of it
+  quipu report profile.quipu --by label                      how much was done on behalf of whom
+  quipu report profile.quipu --from 10s --to 20s             what was sampled in these ten seconds
   quipu report profile.quipu --by tree --json                every context, for programs")]
 pub struct Report {
     /// A .quipu file, or the .arena file of a target that was killed or had no agent
@@ -43,6 +46,14 @@ pub struct Report {
     #[arg(long, value_name = "KEY=VALUE", value_parser = label)]
     label: Option<(String, String)>,
 
+    /// Only samples from this moment on, counted from the beginning: 10s, 2.5s, 400ms
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    from: Option<Duration>,
+
+    /// Only samples before this moment
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    to: Option<Duration>,
+
     /// Only methods, classes or packages whose name contains this, or matches it if it has a `*`
     #[arg(long, value_name = "PATTERN")]
     filter: Option<String>,
@@ -59,7 +70,10 @@ pub struct Report {
 impl Report {
     /// Prints the report.
     pub fn run(self) -> anyhow::Result<u8> {
-        let profile = load(&self.file)?;
+        let mut profile = load(&self.file)?;
+        if self.from.is_some() || self.to.is_some() {
+            profile = between(&profile, self.from, self.to)?;
+        }
         let options = Options {
             by: self.by.parse().map_err(Failure::usage)?,
             metric: self.metric,
@@ -79,6 +93,28 @@ impl Report {
         out.flush()?;
         Ok(DONE)
     }
+}
+
+/// The part of a profile that was sampled in a stretch of time.
+fn between(profile: &Profile, from: Option<Duration>, to: Option<Duration>) -> anyhow::Result<Profile> {
+    if profile.samples().is_empty() {
+        return Err(Failure::usage(
+            "it has no samples: only --cpu and --wall keep the time of what they saw",
+        ));
+    }
+    let nanos = |moment: Duration| u64::try_from(moment.as_nanos()).unwrap_or(u64::MAX);
+    Ok(profile.select_time(from.map_or(0, nanos)..to.map_or(u64::MAX, nanos)))
+}
+
+/// A moment: `10s`, `2.5s`, `400ms`, or a number of seconds.
+fn moment(text: &str) -> Result<Duration, String> {
+    let (number, unit) = match text.strip_suffix("ms") {
+        Some(number) => (number, 1e-3),
+        None => (text.strip_suffix('s').unwrap_or(text), 1.0),
+    };
+    let number: Option<f64> = number.parse().ok();
+    let moment = number.and_then(|number| Duration::try_from_secs_f64(number * unit).ok());
+    moment.ok_or_else(|| "must be a time like 10s or 400ms".to_owned())
 }
 
 /// `KEY=VALUE`.

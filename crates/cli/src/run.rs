@@ -3,16 +3,18 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
+use std::time::Duration;
 
 use clap::Args;
 use quipu_profile::{Matching, Metric, MetricKind, On, Profile, Unit};
 
 use crate::agent;
-use crate::collect;
+use crate::attach::seconds;
 use crate::deterministic;
 use crate::exit::Failure;
 use crate::kinds::Kinds;
 use crate::launch::{self, Reach, RunDirectory};
+use crate::parts::Parts;
 use crate::progress;
 use crate::recorded;
 use crate::variation;
@@ -27,6 +29,7 @@ Examples:
   quipu run -- java -jar app.jar
   quipu run --exact --bba precise -o app.quipu -- java -cp classes com.acme.Main input.txt
   quipu run --cpu -o app.quipu -- java -jar app.jar             stacks, 100 times a second of CPU time
+  quipu run --cpu --loop 60 -o app.quipu -- java -jar app.jar   app-0001.quipu after a minute, and so on
   quipu run --wall --threads 'http-*' -- java -jar app.jar      what those threads wait for, too
   quipu run --include com.acme --deterministic -- java -jar app.jar
   quipu run --bytecodes -- java -jar app.jar                         a context sample every 10,000 bytecodes
@@ -39,6 +42,10 @@ pub struct Run {
     /// Where to write the profile
     #[arg(short, long, value_name = "FILE", default_value = "profile.quipu")]
     output: PathBuf,
+
+    /// Write a file every so many seconds, each with what happened since the one before: profile-0001.quipu, …
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, conflicts_with = "verify")]
+    r#loop: Option<Duration>,
 
     /// Run the command a second time, count exactly, and say how much of the samples is right
     #[arg(long, requires = "bytecodes")]
@@ -53,8 +60,7 @@ impl Run {
     /// Runs the command; the result is its exit status.
     pub fn run(self) -> anyhow::Result<u8> {
         self.kinds.check()?;
-        let (profile, status) = self.profile(&self.kinds)?;
-        save(&profile, &self.output)?;
+        let (profile, status) = self.profile(&self.kinds, &self.output)?;
         if self.kinds.exact_options.deterministic {
             let pinned: Vec<&str> = profile.meta.pins.keys().map(String::as_str).collect();
             eprintln!("quipu: pinned: {}", pinned.join(", "));
@@ -64,7 +70,7 @@ impl Run {
         }
         if self.verify {
             eprintln!("quipu: running it again, counting exactly");
-            let (exact, _) = self.profile(&self.kinds.exactly())?;
+            let (exact, _) = self.take(&self.kinds.exactly(), &Parts::one())?;
             let overlap =
                 quipu_report::overlap_text(&profile, &exact, On::Context, None, Matching::default());
             eprint!("quipu: overlap with the exact profile: {}", overlap.map_err(Failure::usage)?);
@@ -72,8 +78,19 @@ impl Run {
         Ok(launch::exit_status(status))
     }
 
+    /// Runs the command once and writes what it did, in one file or in many. The last part, or all, is returned.
+    fn profile(&self, kinds: &Kinds, output: &Path) -> anyhow::Result<(Profile, ExitStatus)> {
+        let parts = match self.r#loop {
+            Some(every) => Parts::every(every, output),
+            None => Parts::one(),
+        };
+        let (profile, status) = self.take(kinds, &parts)?;
+        save(&profile, &parts.last(output))?;
+        Ok((profile, status))
+    }
+
     /// Runs the command once.
-    fn profile(&self, kinds: &Kinds) -> anyhow::Result<(Profile, ExitStatus)> {
+    fn take(&self, kinds: &Kinds, parts: &Parts) -> anyhow::Result<(Profile, ExitStatus)> {
         let directory = RunDirectory::new()?;
         let mut flags = launch::agent_flags(kinds, &agent::run_options(kinds, &directory.0))?;
         let pins = match self.command.first() {
@@ -81,20 +98,31 @@ impl Run {
             _ => Vec::new(),
         };
         flags.extend(pins.iter().map(|(flag, _)| (*flag).into()));
-        let status = launch::run(&self.command, &flags, Reach::First)?;
-        let mut profile = collect::from_directory(&directory.0)?.ok_or_else(|| {
+        let status = parts.during(
+            &directory.0,
+            |profile, path| {
+                self.describe(profile, kinds, &pins);
+                save(profile, path)
+            },
+            || launch::run(&self.command, &flags, Reach::First),
+        )?;
+        let mut profile = parts.rest(&directory.0)?.ok_or_else(|| {
             Failure::target(format!(
                 "{} started no JVM that could be profiled (its exit status was {}); see the messages above",
                 self.command.first().map_or("it", |c| c.to_str().unwrap_or("it")),
                 launch::describe(status)
             ))
         })?;
+        self.describe(&mut profile, kinds, &pins);
+        Ok((profile, status))
+    }
+
+    fn describe(&self, profile: &mut Profile, kinds: &Kinds, pins: &[(&'static str, &'static str)]) {
         profile.meta.target.command = self.command.iter().map(|c| c.to_string_lossy().into_owned()).collect();
         profile.meta.options.extend(recorded::options(kinds));
         for (flag, what) in pins.iter().filter(|(_, what)| !what.is_empty()) {
             profile.meta.pins.insert((*what).to_owned(), (*flag).to_owned());
         }
-        Ok((profile, status))
     }
 }
 

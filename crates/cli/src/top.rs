@@ -9,6 +9,7 @@ use quipu_collector::arena::ArenaFile;
 use quipu_collector::attach::{Attach as Channel, Target};
 use quipu_collector::control::ControlError;
 use quipu_collector::import::{self, Baseline};
+use quipu_collector::jvms::Collections;
 use quipu_profile::Profile;
 
 use crate::agent;
@@ -76,12 +77,13 @@ impl Top {
         let mut arena = arena.ok_or_else(|| Failure::target(ControlError::NoAgent))?;
         let mut before = Baseline::read(&arena.read()?).map_err(Failure::target)?;
         let mut then = Instant::now();
+        let mut heap = Heap::of(pid)?;
         let mut rounds = 0;
         while self.rounds.is_none_or(|most| rounds < most) {
             if wait(target, Some(self.every))? != Waited::Enough {
                 break;
             }
-            ask(pid, &["dump".to_owned()])?;
+            let heap_before = std::mem::replace(&mut heap, Heap::of(pid)?);
             let bytes = arena.read()?;
             let profile = import::profile_since(&bytes, Some(&before)).map_err(Failure::target)?;
             let elapsed = then.elapsed();
@@ -93,10 +95,50 @@ impl Top {
                 out.write_all(b"\x1b[H\x1b[J")?;
             }
             out.write_all(picture(&profile, pid, elapsed, self.rows).as_bytes())?;
+            out.write_all(heap.since(&heap_before, elapsed).as_bytes())?;
             out.flush()?;
             rounds += 1;
         }
         Ok(())
+    }
+}
+
+/// What a JVM has done to its heap so far.
+struct Heap {
+    allocated: Option<u64>,
+    collections: Option<Collections>,
+}
+
+impl Heap {
+    /// Asks it; and has what was sampled so far written down.
+    fn of(pid: u32) -> anyhow::Result<Heap> {
+        let facts = ask(pid, &["dump".to_owned()])?;
+        let allocated = facts.iter().find(|(key, _)| key == "allocated");
+        Ok(Heap {
+            allocated: allocated.and_then(|(_, bytes)| bytes.parse().ok()),
+            collections: Collections::of_process(pid),
+        })
+    }
+
+    /// What was done since.
+    fn since(&self, before: &Heap, elapsed: Duration) -> String {
+        let seconds = elapsed.as_secs_f64().max(1e-9);
+        let allocated = match (self.allocated, before.allocated) {
+            (Some(now), Some(then)) => {
+                format!("{:.1} MB/s", now.saturating_sub(then) as f64 / 1e6 / seconds)
+            }
+            _ => "unknown".to_owned(),
+        };
+        let collections = match (self.collections, before.collections) {
+            (Some(now), Some(then)) => format!(
+                "{}, {:.1} % of the time",
+                now.count.saturating_sub(then.count),
+                100.0 * now.time.saturating_sub(then.time).as_secs_f64() / seconds
+            ),
+            // It keeps no performance data, or we may not read it.
+            _ => "unknown".to_owned(),
+        };
+        format!("allocated: {allocated}   collections: {collections}\n\n")
     }
 }
 

@@ -21,3 +21,4 @@ pub mod jvms;
 
 mod proc;
 mod sampled;
+mod symbols;

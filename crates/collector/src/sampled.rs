@@ -1,18 +1,19 @@
 //! From samples in an arena to metrics, samples and losses in a profile.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet};
 
-use quipu_arena::layout::{CAUSES, event, frame, mark, run_state};
+use quipu_arena::layout::{CAUSES, VIRTUAL, event, frame, mark, run_state};
 use quipu_arena::reader::Contents;
 use quipu_arena::record::Record;
 use quipu_arena::sampled::{Context, Sample};
 use quipu_classfile::mutf8;
 use quipu_profile::{
-    Builder, Line, MethodFlags, MethodId, MethodSpec, MetricId, MetricSpec, NO_LABELS, NodeId,
-    Sample as Timed, ThreadId, ThreadSpec, UNKNOWN_SITE, Unit,
+    Aggregation, Builder, LabelsId, Line, MethodFlags, MethodId, MethodSpec, MetricId, MetricSpec, NO_LABELS,
+    NodeId, Sample as Timed, ThreadId, ThreadKind, ThreadSpec, UNKNOWN_SITE, Unit,
 };
 
 use crate::import::pairs;
+use crate::symbols::Symbols;
 
 /// What samplers had seen at one moment.
 #[derive(Debug, Default)]
@@ -53,7 +54,7 @@ pub fn feed(contents: &Contents<'_>, before: Option<&Before>, builder: &mut Buil
     if began.is_none() && samples.is_empty() {
         return;
     }
-    for key in ["cpu.clock", "cpu.clock.why"] {
+    for key in ["cpu.clock", "cpu.clock.why", "walker"] {
         if let Some(value) = facts(contents, key).last() {
             builder.run.extra.push((key.to_owned(), value));
         }
@@ -89,6 +90,18 @@ fn beginnings<'c>(contents: &'c Contents<'_>) -> impl Iterator<Item = u64> + 'c 
     facts(contents, "began").filter_map(|time| time.parse().ok())
 }
 
+/// Sets of labels by number: what each adds to which.
+fn told_labels(contents: &Contents<'_>) -> HashMap<u32, (u32, String, String)> {
+    let told = contents.records.iter().filter_map(|record| match *record {
+        Record::SampledLabel { set, before, key, value } => {
+            let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+            Some((set, (before, text(key), text(value))))
+        }
+        _ => None,
+    });
+    told.collect()
+}
+
 struct Feeder<'a> {
     contents: &'a Contents<'a>,
     builder: &'a mut Builder,
@@ -96,12 +109,45 @@ struct Feeder<'a> {
     base: u64,
     /// The profile's methods by what the VM calls them.
     methods: HashMap<u64, MethodId>,
+    /// Machine code, by address.
+    symbols: Symbols,
+    functions: HashMap<u64, MethodId>,
+    nameless: HashSet<MethodId>,
     marks: HashMap<u64, MethodId>,
     threads: HashMap<u32, ThreadId>,
+    /// Sets of labels: what the target told, and the profile's numbers.
+    told_labels: HashMap<u32, (u32, String, String)>,
+    labels: HashMap<u32, LabelsId>,
     /// Node of a context in a thread's tree.
     nodes: HashMap<(ThreadId, u32), NodeId>,
     metrics: HashMap<(u32, Option<u32>), MetricId>,
+    /// Time of samples of CPU time, by thread and context.
+    used: HashMap<ThreadId, HashMap<u32, u64>>,
 }
+
+/// Virtual threads that have a tree each; if there are more, names that differ in numbers only share one.
+const MOST_VIRTUAL: usize = 64;
+
+/// A name with `#` in place of each number.
+fn without_numbers(name: &str) -> String {
+    let mut out = String::new();
+    for letter in name.chars() {
+        match letter {
+            '0'..='9' if out.ends_with('#') => {}
+            '0'..='9' => out.push('#'),
+            _ => out.push(letter),
+        }
+    }
+    out
+}
+
+/// Metrics of CPU time by the tier that a frame was in.
+const TIERS: [(u32, &str); 4] = [
+    (frame::INTERPRETED, "cpu.interpreted"),
+    (frame::C1, "cpu.c1"),
+    (frame::C2, "cpu.c2"),
+    (frame::NATIVE, "cpu.native"),
+];
 
 impl<'a> Feeder<'a> {
     fn new(contents: &'a Contents<'a>, base: u64, builder: &'a mut Builder) -> Self {
@@ -110,10 +156,16 @@ impl<'a> Feeder<'a> {
             builder,
             base,
             methods: HashMap::new(),
+            symbols: Symbols::of(contents),
+            functions: HashMap::new(),
+            nameless: HashSet::new(),
             marks: HashMap::new(),
             threads: HashMap::new(),
+            told_labels: told_labels(contents),
+            labels: HashMap::new(),
             nodes: HashMap::new(),
             metrics: HashMap::new(),
+            used: HashMap::new(),
         };
         feeder.read_methods();
         feeder
@@ -147,21 +199,74 @@ impl<'a> Feeder<'a> {
             let Some(&thread) = self.threads.get(&sample.thread) else { continue };
             let node = self.node(thread, sample.context);
             let time = sample.time.saturating_sub(self.base);
+            let labels = self.labels(sample.labels);
+            if sample.event == event::CPU {
+                let used = self.used.entry(thread).or_default().entry(sample.context).or_default();
+                *used = used.saturating_add(sample.value);
+            }
             // The time of a state is told by itself and as part of all time.
             let state = (sample.event == event::WALL).then_some(sample.state);
             for key in [Some((sample.event, None)), state.map(|state| (sample.event, Some(state)))] {
                 let Some(metric) = key.and_then(|(event, state)| self.metric(event, state)) else { continue };
                 self.builder.add(node, metric, sample.value);
-                self.builder.sample(Timed {
-                    time,
-                    thread,
-                    node,
-                    metric,
-                    value: sample.value,
-                    labels: NO_LABELS,
-                });
+                self.builder.sample(Timed { time, thread, node, metric, value: sample.value, labels });
             }
         }
+        self.feed_tiers();
+    }
+
+    /// Tells of each frame how much CPU time was used while it was on the stack in which tier. A frame of one method, on
+    /// one path, may have been in several.
+    fn feed_tiers(&mut self) {
+        let period = self.period("cpu");
+        for (thread, mut used) in std::mem::take(&mut self.used) {
+            // Callers have smaller numbers, so the largest is done when it is its turn.
+            let mut waiting: BinaryHeap<u32> = used.keys().copied().collect();
+            while let Some(context) = waiting.pop() {
+                let (Some(frame), Some(&value)) = (self.context(context), used.get(&context)) else {
+                    continue;
+                };
+                if let Some(parent) = frame.parent {
+                    let above = used.entry(parent).or_insert_with(|| {
+                        waiting.push(parent);
+                        0
+                    });
+                    *above = above.saturating_add(value);
+                }
+                if let Some((_, name)) = TIERS.iter().find(|(kind, _)| *kind == frame.kind) {
+                    let spec = MetricSpec {
+                        aggregation: Aggregation::Count,
+                        ..MetricSpec::sampled(name, Unit::Nanoseconds, period)
+                    };
+                    let (node, metric) = (self.node(thread, context), self.builder.metric(spec));
+                    self.builder.add(node, metric, value);
+                }
+            }
+        }
+    }
+
+    /// The profile's number of a set of labels.
+    fn labels(&mut self, set: u32) -> LabelsId {
+        if set == 0 {
+            return NO_LABELS;
+        }
+        if let Some(&labels) = self.labels.get(&set) {
+            return labels;
+        }
+        let mut pairs = BTreeMap::new();
+        let mut at = set;
+        // Each is made of one with a smaller number; the label added last counts.
+        while let Some((before, key, value)) = self.told_labels.get(&at) {
+            pairs.entry(key.as_str()).or_insert(value.as_str());
+            if *before >= at {
+                break;
+            }
+            at = *before;
+        }
+        let pairs: Vec<(&str, &str)> = pairs.into_iter().collect();
+        let labels = self.builder.labels(&pairs);
+        self.labels.insert(set, labels);
+        labels
     }
 
     /// Trees of the threads that were sampled; threads of the same name share one.
@@ -172,13 +277,22 @@ impl<'a> Feeder<'a> {
                 told.insert(id, mutf8::decode(name));
             }
         }
+        let many = told.keys().filter(|&id| id & VIRTUAL != 0).count() > MOST_VIRTUAL;
         for sample in samples {
             if self.threads.contains_key(&sample.thread) {
                 continue;
             }
-            // A target that was killed may not have told all names.
-            let name = told.get(&sample.thread).map_or("?", String::as_str);
-            let thread = self.builder.thread(ThreadSpec { name, ..ThreadSpec::default() });
+            let is_virtual = sample.thread & VIRTUAL != 0;
+            let name = match told.get(&sample.thread).map(String::as_str) {
+                // A tree for each of thousands would be of no use to anybody.
+                Some(name) if is_virtual && many => &without_numbers(name),
+                Some(name) if !(is_virtual && name.is_empty()) => name,
+                _ if is_virtual => "[virtual]",
+                // A target that was killed may not have told all names.
+                _ => "?",
+            };
+            let kind = if is_virtual { ThreadKind::Virtual } else { ThreadKind::Platform };
+            let thread = self.builder.thread(ThreadSpec { name, kind, ..ThreadSpec::default() });
             self.threads.insert(sample.thread, thread);
         }
     }
@@ -199,12 +313,16 @@ impl<'a> Feeder<'a> {
                 format!("{kind}.{state}")
             }
         };
-        // If the rate was changed, the longest: estimates of errors stay on the safe side.
-        let key = format!("{kind}.period");
-        let period = facts(self.contents, &key).filter_map(|text| text.parse().ok()).max().unwrap_or(0);
+        let period = self.period(kind);
         let metric = self.builder.metric(MetricSpec::sampled(&name, Unit::Nanoseconds, period));
         self.metrics.insert((event, state), metric);
         Some(metric)
+    }
+
+    /// Nanoseconds between samples. If the rate was changed, the longest: estimates of errors stay on the safe side.
+    fn period(&self, kind: &str) -> u64 {
+        let key = format!("{kind}.period");
+        facts(self.contents, &key).filter_map(|text| text.parse().ok()).max().unwrap_or(0)
     }
 
     /// The node of a context. Stacks can be thousands deep, so this does not recurse.
@@ -225,6 +343,12 @@ impl<'a> Feeder<'a> {
             let caller = frame.parent.and_then(|parent| self.context(parent));
             let site = caller.and_then(|caller| caller.bci).and_then(|bci| i32::try_from(bci).ok());
             let method = self.method(frame);
+            // Code of a library without names is one place, however deep.
+            let above = caller.filter(|caller| caller.kind == frame::FOREIGN);
+            if self.nameless.contains(&method) && above.map(|above| self.method(above)) == Some(method) {
+                self.nodes.insert((thread, context), node);
+                continue;
+            }
             // Two contexts that differ in the place of the youngest frame are one in the profile.
             node = self.builder.child(node, method, site.unwrap_or(UNKNOWN_SITE));
             self.nodes.insert((thread, context), node);
@@ -237,6 +361,9 @@ impl<'a> Feeder<'a> {
     }
 
     fn method(&mut self, context: Context) -> MethodId {
+        if context.kind == frame::FOREIGN {
+            return self.function(context.code);
+        }
         if context.kind != frame::MARK {
             if let Some(&method) = self.methods.get(&context.code) {
                 return method;
@@ -258,6 +385,24 @@ impl<'a> Feeder<'a> {
         let method = self.foreign(&name);
         self.marks.insert(context.code, method);
         method
+    }
+
+    fn function(&mut self, address: u64) -> MethodId {
+        if let Some(&function) = self.functions.get(&address) {
+            return function;
+        }
+        let place = self.symbols.find(address);
+        let function = self.builder.method(MethodSpec {
+            name: &place.function,
+            module: &place.module,
+            flags: MethodFlags::FOREIGN,
+            ..MethodSpec::default()
+        });
+        self.functions.insert(address, function);
+        if !place.named {
+            self.nameless.insert(function);
+        }
+        function
     }
 
     fn foreign(&mut self, name: &str) -> MethodId {

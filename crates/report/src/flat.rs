@@ -1,4 +1,4 @@
-//! Methods, classes, packages, modules and threads: one row each.
+//! Methods, classes, packages, modules, threads and labels: one row each.
 
 use crate::columns::{Columns, Selection};
 use crate::json::Report;
@@ -7,7 +7,8 @@ use crate::pattern;
 use crate::style::Style;
 use crate::table::{Name, Table, printable};
 use crate::{By, Options, ReportError};
-use quipu_profile::{By as Group, MethodId, Metric, Profile, Totals};
+use quipu_profile::{By as Group, MethodId, Metric, Profile, StrId, Totals};
+use std::collections::BTreeSet;
 use std::io;
 
 /// Rows of text unless told otherwise.
@@ -24,6 +25,7 @@ struct Flat {
 fn flat(profile: &Profile, options: &Options, selection: &Selection) -> Result<Flat, ReportError> {
     let group = match options.by {
         By::Thread => return threads(profile, options, selection),
+        By::Label => return labels(profile, options, selection),
         By::Class => Group::Class,
         By::Package => Group::Package,
         By::Module => Group::Module,
@@ -57,6 +59,49 @@ fn threads(profile: &Profile, options: &Options, selection: &Selection) -> Resul
     Ok(Flat { opaque: vec![false; names.len()], names, columns, rows })
 }
 
+/// What was done under each label, and under none. What carries several is in the row of each.
+fn labels(profile: &Profile, options: &Options, selection: &Selection) -> Result<Flat, ReportError> {
+    let threads = profile.threads().iter().flat_map(|thread| &thread.labels);
+    let samples = profile.samples().iter().flat_map(|sample| profile.labels(sample.labels));
+    let known: Vec<_> = threads.chain(samples).copied().collect::<BTreeSet<_>>().into_iter().collect();
+    let row_of = |label: &(StrId, StrId)| known.binary_search(label).unwrap_or(known.len());
+    let mut names: Vec<String> =
+        known.iter().map(|&(key, value)| format!("{}={}", profile.str(key), profile.str(value))).collect();
+    names.push(String::new());
+    let columns = selection.columns(profile, |metric| {
+        let mut values = vec![0u64; names.len()];
+        let mut add = |of_thread: &[(StrId, StrId)], of_sample: &[(StrId, StrId)], value: u64| {
+            if of_thread.is_empty() && of_sample.is_empty() {
+                values[known.len()] = values[known.len()].saturating_add(value);
+            }
+            for label in of_thread.iter().chain(of_sample) {
+                let slot = &mut values[row_of(label)];
+                *slot = slot.saturating_add(value);
+            }
+        };
+        let id = profile.metric_id(metric.name());
+        let mut sampled = vec![0u64; profile.threads().len()];
+        for sample in profile.samples().iter().filter(|sample| Some(sample.metric) == id) {
+            let thread = sample.thread as usize;
+            sampled[thread] = sampled[thread].saturating_add(sample.value);
+            add(&profile.threads()[thread].labels, profile.labels(sample.labels), sample.value);
+        }
+        // What was not sampled, of which only the thread is known.
+        for ((thread, all), sampled) in
+            profile.threads().iter().zip(profile.totals_by_thread(metric)).zip(sampled)
+        {
+            add(&thread.labels, &[], all.saturating_sub(sampled));
+        }
+        Totals { own: values.clone(), total: values }
+    });
+    let wanted = match &options.filter {
+        None => vec![true; names.len()],
+        Some(filter) => filtered(options.by, filter, &names)?,
+    };
+    let rows = columns.ranked((0..names.len()).filter(|&row| wanted[row] && columns.any(row)));
+    Ok(Flat { opaque: vec![false; names.len()], names, columns, rows })
+}
+
 fn filtered(by: By, filter: &str, names: &[String]) -> Result<Vec<bool>, ReportError> {
     let wanted: Vec<bool> = names.iter().map(|name| pattern::wants(filter, name)).collect();
     match wanted.contains(&true) {
@@ -76,7 +121,9 @@ pub(crate) fn json(
     for &row in flat.rows.iter().take(options.limit.unwrap_or(usize::MAX)) {
         report.row(|object| {
             match options.by {
-                By::Class | By::Package | By::Module => object.text(options.by.as_str(), &flat.names[row])?,
+                By::Class | By::Package | By::Module | By::Label => {
+                    object.text(options.by.as_str(), &flat.names[row])?
+                }
                 By::Thread => {
                     let thread = &profile.threads()[row];
                     object.text("thread", &flat.names[row])?;

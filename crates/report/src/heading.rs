@@ -47,7 +47,7 @@ pub(crate) fn heading(profile: &Profile, selection: &Selection, style: &Style) -
             .iter()
             .map(|(cause, &count)| format!("{} {}", printable(cause), grouped(count)))
             .collect();
-        out.push_str(&style.paint(Paint::Warm, &format!("lost: {}", lost.join(", "))));
+        out.push_str(&style.paint(Paint::Warm, &format!("lost: {}{}", lost.join(", "), of_walks(profile))));
         out.push('\n');
     }
     out.push('\n');
@@ -57,4 +57,18 @@ pub(crate) fn heading(profile: &Profile, selection: &Selection, style: &Style) -
 /// `1 thread`, `2 threads`.
 pub(crate) fn counted(count: u64, what: &str) -> String {
     format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
+/// How many stacks were walked, beside those that could not be.
+fn of_walks(profile: &Profile) -> String {
+    let failed: u64 =
+        profile.meta.lost.iter().filter(|(cause, _)| cause.starts_with("walks.")).map(|(_, n)| *n).sum();
+    let walks = profile.run.extra.iter().find(|(key, _)| key == "stack walks");
+    let walks = walks.and_then(|(_, walks)| walks.parse::<u64>().ok()).filter(|&walks| walks > 0);
+    match walks {
+        Some(walks) if failed > 0 => {
+            format!(" ({:.2} % of {walks} stack walks)", failed as f64 / walks as f64 * 100.0)
+        }
+        _ => String::new(),
+    }
 }

@@ -69,11 +69,13 @@ pub enum By {
     Thread,
     /// Call sites: method and bytecode index.
     Site,
+    /// Labels: on whose behalf.
+    Label,
 }
 
 impl By {
     /// All of them, in the order help lists them.
-    pub const ALL: [By; 11] = [
+    pub const ALL: [By; 12] = [
         By::Tree,
         By::Method,
         By::Callers,
@@ -85,6 +87,7 @@ impl By {
         By::Module,
         By::Thread,
         By::Site,
+        By::Label,
     ];
 
     /// Its name on the command line and in JSON.
@@ -101,6 +104,7 @@ impl By {
             By::Module => "module",
             By::Thread => "thread",
             By::Site => "site",
+            By::Label => "label",
         }
     }
 }
@@ -141,7 +145,7 @@ pub fn text(profile: &Profile, options: &Options, style: &Style) -> Result<Strin
     let mut out = heading::heading(&profile, &selection, style);
     out.push_str(&match options.by {
         By::Tree => tree::text(&profile, options, &selection, style),
-        By::Method | By::Class | By::Package | By::Module | By::Thread => {
+        By::Method | By::Class | By::Package | By::Module | By::Thread | By::Label => {
             flat::text(&profile, options, &selection, style)?
         }
         By::Edge => edge::text(&profile, options, &selection, style)?,
@@ -165,7 +169,7 @@ pub fn write_json(profile: &Profile, options: &Options, out: &mut dyn io::Write)
     let selection = Selection::new(&profile, options)?;
     match options.by {
         By::Tree => tree::json(&profile, options, &selection, out),
-        By::Method | By::Class | By::Package | By::Module | By::Thread => {
+        By::Method | By::Class | By::Package | By::Module | By::Thread | By::Label => {
             flat::json(&profile, options, &selection, out)
         }
         By::Edge => edge::json(&profile, options, &selection, out),

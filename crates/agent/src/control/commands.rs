@@ -146,6 +146,9 @@ fn status(session: &Session) -> Vec<(String, String)> {
     ]
     .map(|(key, value)| (key.to_owned(), value))
     .to_vec();
+    if let Some(bytes) = sampling::allocated() {
+        facts.push(("allocated".to_owned(), bytes.to_string()));
+    }
     for (i, cause) in CAUSES.iter().enumerate() {
         let lost = session.arena.read(header::LOST + 8 * i as u64);
         if lost > 0 {

@@ -54,6 +54,11 @@ pub fn open(session: &'static Session) -> io::Result<()> {
     Ok(())
 }
 
+/// Carries out a request that did not come over the socket: from the program itself.
+pub fn carry_out(session: &'static Session, request: &[String]) -> Result<(), String> {
+    commands::run(session, request).map(drop)
+}
+
 /// Stops listening.
 pub fn close() {
     if let Some(listening) = lock(&LISTENING).take() {

@@ -1,16 +1,19 @@
 //! Bad memory met during a walk ends the walk, not the target.
 //!
-//! HotSpot's walk follows pointers of a thread that was stopped anywhere, and now and then one of them leads nowhere.
-//! While walks may happen, SIGSEGV and SIGBUS come here first: if this thread is in a walk, it goes on behind the walk as
+//! A walk follows pointers of a thread that was stopped anywhere, and now and then one of them leads nowhere. Reads of
+//! our own walk then find nothing ([`Memory`]); HotSpot's does not expect it. While walks may happen, SIGSEGV and SIGBUS come here first: if this thread is in a walk, it goes on behind the walk as
 //! if that had returned with a failure; otherwise the signal is HotSpot's, which uses it for null checks and safepoints.
 
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
-use quipu_jvm::hotspot::{AsyncGetCallTrace, CallTrace};
+use quipu_unwind::Memory;
 
 use super::memory::Zeroed;
+
+/// A walk: what it needs and what it found are behind the pointer.
+pub type Walk = unsafe extern "C" fn(*mut c_void);
 
 /// Registers as they were before the walk.
 #[repr(C)]
@@ -40,18 +43,11 @@ impl Recovery {
     ///
     /// # Safety
     /// As the walk demands, and `self` belongs to this thread, whose id is `tid`.
-    pub unsafe fn walk(
-        &self,
-        tid: i32,
-        walk: AsyncGetCallTrace,
-        trace: *mut CallTrace,
-        depth: i32,
-        ucontext: *mut c_void,
-    ) -> bool {
+    pub unsafe fn walk(&self, tid: i32, walk: Walk, argument: *mut c_void) -> bool {
         WALKS.fetch_add(1, Ordering::Relaxed);
         self.tid.store(tid, Ordering::Release);
         // SAFETY: the caller's promise; the saved registers are this thread's until it gives the buffer back.
-        let status = unsafe { guarded_walk(self.saved.get(), walk, trace, depth, ucontext) };
+        let status = unsafe { guarded_walk(self.saved.get(), walk, argument) };
         self.tid.store(0, Ordering::Release);
         WALKS.fetch_sub(1, Ordering::Relaxed);
         status == 0
@@ -79,13 +75,7 @@ fn recovered<'r>(walks: impl Iterator<Item = &'r Recovery>, ucontext: *mut c_voi
 
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
-unsafe extern "C" fn guarded_walk(
-    saved: *mut Saved,
-    walk: AsyncGetCallTrace,
-    trace: *mut CallTrace,
-    depth: i32,
-    ucontext: *mut c_void,
-) -> i32 {
+unsafe extern "C" fn guarded_walk(saved: *mut Saved, walk: Walk, argument: *mut c_void) -> i32 {
     std::arch::naked_asm!(
         "mov [rdi], rsp",
         "mov [rdi + 8], rbx",
@@ -99,8 +89,6 @@ unsafe extern "C" fn guarded_walk(
         "sub rsp, 8",
         "mov rax, rsi",
         "mov rdi, rdx",
-        "mov esi, ecx",
-        "mov rdx, r8",
         "call rax",
         "add rsp, 8",
         "xor eax, eax",
@@ -135,15 +123,9 @@ unsafe fn restore(saved: &Saved, ucontext: *mut libc::ucontext_t) -> bool {
 
 /// Other machines walk without a net.
 #[cfg(not(target_arch = "x86_64"))]
-unsafe fn guarded_walk(
-    _: *mut Saved,
-    walk: AsyncGetCallTrace,
-    trace: *mut CallTrace,
-    depth: i32,
-    ucontext: *mut c_void,
-) -> i32 {
+unsafe fn guarded_walk(_: *mut Saved, walk: Walk, argument: *mut c_void) -> i32 {
     // SAFETY: the caller's promise.
-    unsafe { walk(trace, depth, ucontext) };
+    unsafe { walk(argument) };
     0
 }
 
@@ -177,11 +159,13 @@ static BEFORE: [Before; 2] = [Before::of(libc::SIGSEGV), Before::of(libc::SIGBUS
 /// Where the walks are, for the handler.
 static WALKERS: std::sync::OnceLock<&'static [Recovery]> = std::sync::OnceLock::new();
 
-/// Puts the handler in front of HotSpot's. It stays there: somebody else may have come in front of ours meanwhile, and a
-/// handler between two others cannot be taken out.
-pub fn install(walkers: &'static [Recovery]) {
+/// Puts the handler in front of HotSpot's, and so makes memory safe to look at. It stays there: somebody else may have
+/// come in front of ours meanwhile, and a handler between two others cannot be taken out.
+pub fn install(walkers: &'static [Recovery]) -> Memory {
+    // SAFETY: nobody reads before this returns, and from then on the handler recovers.
+    let memory = unsafe { Memory::guarded() };
     if WALKERS.set(walkers).is_err() {
-        return;
+        return memory;
     }
     for before in &BEFORE {
         // SAFETY: the first query fills in what was there, before our handler, which reads it, is put in place with the
@@ -194,9 +178,14 @@ pub fn install(walkers: &'static [Recovery]) {
             libc::sigaction(before.signal, &action, std::ptr::null_mut());
         }
     }
+    memory
 }
 
 extern "C" fn handler(signal: i32, info: *mut libc::siginfo_t, ucontext: *mut c_void) {
+    // SAFETY: the kernel passed it.
+    if unsafe { Memory::recover(ucontext) } {
+        return;
+    }
     let walkers = WALKERS.get().copied().unwrap_or_default();
     if recovered(walkers.iter(), ucontext) {
         return;
@@ -226,27 +215,28 @@ extern "C" fn handler(signal: i32, info: *mut libc::siginfo_t, ucontext: *mut c_
 mod tests {
     use super::*;
 
-    extern "C" fn falls(_: *mut CallTrace, depth: i32, _: *mut c_void) {
-        // SAFETY: none; that is the point. The address is computed so that it is not refused at compile time.
-        unsafe { std::ptr::without_provenance_mut::<u8>(depth as usize).write_volatile(1) };
+    extern "C" fn falls(address: *mut c_void) {
+        // SAFETY: none; that is the point.
+        unsafe { address.cast::<u8>().write_volatile(1) };
     }
 
-    extern "C" fn stands(_: *mut CallTrace, _: i32, _: *mut c_void) {}
+    extern "C" fn stands(_: *mut c_void) {}
 
     #[test]
     fn a_walk_that_falls_comes_back() {
         let walkers: &'static [Recovery] =
             Box::leak(Box::new([Recovery { tid: AtomicI32::new(0), saved: UnsafeCell::default() }]));
-        install(walkers);
-        let none: *mut c_void = std::ptr::null_mut();
+        let memory = install(walkers);
+        let nowhere: *mut c_void = std::ptr::without_provenance_mut(8);
         // SAFETY: these walks touch nothing but address 8, and the buffer is ours.
         let (tid, walk) = unsafe { (libc::gettid(), &walkers[0]) };
         for _ in 0..3 {
             // SAFETY: as above.
             unsafe {
-                assert!(!walk.walk(tid, falls, none.cast(), 8, none));
-                assert!(walk.walk(tid, stands, none.cast(), 8, none));
+                assert!(!walk.walk(tid, falls, nowhere));
+                assert!(walk.walk(tid, stands, nowhere));
             }
+            assert_eq!(memory.word(8), None);
         }
         assert_eq!(WALKS.load(Ordering::Relaxed), 0);
     }

@@ -7,8 +7,10 @@ use quipu_arena::append::Sample;
 use quipu_arena::layout::{event, header, run_state};
 
 use super::clock;
+use super::labels;
 use super::lost::{self, Cause};
 use super::threads::Watch;
+use super::walk::{Interrupted, Stack};
 use super::{Engine, monotonic};
 
 /// The signals that samples are taken at.
@@ -24,15 +26,24 @@ pub struct Signals {
 impl Signals {
     /// Takes signals that nobody uses.
     pub fn take() -> Option<Signals> {
-        let cpu = install([libc::SIGPROF, libc::SIGVTALRM].into_iter())?;
-        let wall = install(libc::SIGRTMIN() + 10..libc::SIGRTMAX())?;
-        Some(Signals { cpu, wall })
+        let (cpu, wall) = ([libc::SIGPROF, libc::SIGVTALRM], libc::SIGRTMIN() + 10..libc::SIGRTMAX());
+        // A sample that is due while another is taken waits: it is to show the thread, not our handler.
+        // SAFETY: plain data, to which signals are added.
+        let both = unsafe {
+            let mut both: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&mut both);
+            for signal in cpu.into_iter().chain(wall.clone()) {
+                libc::sigaddset(&mut both, signal);
+            }
+            both
+        };
+        Some(Signals { cpu: install(cpu.into_iter(), both)?, wall: install(wall, both)? })
     }
 }
 
 /// Installs the handler for the first of these signals that nobody uses, and returns it. It stays: a signal may be on its
-/// way when the last clock is stopped, and the default action is to end the process.
-fn install(candidates: impl Iterator<Item = i32>) -> Option<i32> {
+/// way when the last clock is stopped, and the default action is to end the process. Signals of `meanwhile` wait for it.
+fn install(candidates: impl Iterator<Item = i32>, meanwhile: libc::sigset_t) -> Option<i32> {
     for signal in candidates {
         // SAFETY: plain data; zeros are valid.
         let mut before: libc::sigaction = unsafe { std::mem::zeroed() };
@@ -46,7 +57,7 @@ fn install(candidates: impl Iterator<Item = i32>) -> Option<i32> {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = handler as extern "C" fn(_, _, _) as usize;
             action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
-            libc::sigemptyset(&mut action.sa_mask);
+            action.sa_mask = meanwhile;
             if libc::sigaction(signal, &action, std::ptr::null_mut()) == 0 {
                 return Some(signal);
             }
@@ -107,13 +118,22 @@ fn sample(engine: &Engine, said: &Said, ucontext: *mut c_void) {
 
 fn take(engine: &Engine, watch: &Watch, tid: i32, event: u32, value: u64, ucontext: *mut c_void) {
     let time = monotonic();
+    let thread = Interrupted { tid, env: watch.env(), ucontext };
     // SAFETY: the watch is this thread's, so the environment is; the context is the handler's.
-    let context = unsafe { engine.walker.walk(engine.arena, &engine.contexts, tid, watch.env(), ucontext) };
-    let Some(context) = context else { return };
+    let stack = unsafe { engine.walker.walk(engine.arena, &engine.contexts, thread) };
+    let Some(Stack { context, virtual_thread }) = stack else { return };
     if event == event::WALL {
         watch.set_last_context(context);
     }
-    let sample = Sample { time, value, context, thread: watch.id(), event, state: run_state::RUNNING };
+    let sample = Sample {
+        time,
+        value,
+        context,
+        thread: virtual_thread.unwrap_or(watch.id()),
+        labels: labels::of(tid),
+        event,
+        state: run_state::RUNNING,
+    };
     if engine.arena.append_sample(&engine.samples, &sample) {
         watch.mark_sampled();
     } else {

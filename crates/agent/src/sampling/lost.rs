@@ -22,9 +22,15 @@ pub enum Cause {
     NoRoom,
     TooManyAtOnce,
     Unwatched,
+    UnknownCode,
+    BrokenFrame,
+    Interpreter,
+    Stub,
+    MachineCode,
+    Continuation,
 }
 
-const _: () = assert!(Cause::Unwatched as usize + 1 == layout::CAUSES.len());
+const _: () = assert!(Cause::Continuation as usize + 1 == layout::CAUSES.len());
 
 /// Counts one. For signal handlers, too.
 pub fn count(arena: &ArenaWriter, cause: Cause) {

@@ -9,15 +9,18 @@ mod clock;
 mod contexts;
 mod fault;
 mod handler;
+pub mod labels;
 mod lost;
 mod memory;
 mod methods;
 mod threads;
 mod upkeep;
+mod virtual_threads;
 mod vm_threads;
 mod walk;
 mod wall;
 
+use std::collections::HashMap;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
@@ -33,7 +36,7 @@ use crate::session::Session;
 use clock::Source;
 use contexts::Contexts;
 use handler::Signals;
-use threads::{Found, Setting, Threads};
+use threads::{Found, Setting, Threads, Watch};
 use upkeep::Upkeep;
 use vm_threads::VmThreads;
 use walk::Walker;
@@ -43,6 +46,13 @@ use walk::Walker;
 struct State {
     wanted: Wanted,
     has_upkeep: bool,
+}
+
+/// What threads had allocated when somebody asked last; those that are gone stay in the sum.
+#[derive(Default)]
+struct Allocated {
+    by_thread: HashMap<u32, u64>,
+    total: u64,
 }
 
 impl State {
@@ -73,6 +83,7 @@ pub struct Engine {
     on: AtomicBool,
     wake: OwnedFd,
     upkeep: Mutex<Upkeep>,
+    allocated: Mutex<Allocated>,
     state: Mutex<State>,
 }
 
@@ -118,6 +129,7 @@ pub fn set(session: &'static Session, env: &mut Env<'_>, wanted: &Wanted) -> Res
     if wanted.any() {
         state.start_upkeep(engine, env).map_err(text)?;
         engine.begin(env, wanted).map_err(text)?;
+        session.note("sampling.walker", &engine.walker.name());
         engine.set_cpu(session, wanted.cpu);
         engine.set_wall(session, env, wanted.wall).map_err(text)?;
         engine.wake();
@@ -132,6 +144,19 @@ pub fn flush(session: &'static Session) -> Result<(), String> {
     let text = |e: Error| e.to_string();
     let mut attached = session.vm.attach_current_thread(c"Quipu control").map_err(text)?;
     attached.with_env(|env| lock(&engine.upkeep).run(engine, env)).map_err(text)
+}
+
+/// Bytes that the threads which are watched have allocated in the heap, each since it began; `None` if none are.
+pub fn allocated() -> Option<u64> {
+    let engine = ENGINE.get().filter(|engine| engine.is_on())?;
+    let mut seen = lock(&engine.allocated);
+    for (id, number, _) in engine.threads.java() {
+        let env = engine.threads.watch(number).map(Watch::env).filter(|env| !env.is_null());
+        let Some(now) = env.and_then(|env| engine.vm_threads.allocated(env)) else { continue };
+        let before = seen.by_thread.insert(id, now).unwrap_or(0);
+        seen.total += now.saturating_sub(before);
+    }
+    Some(seen.total)
 }
 
 /// What is sampled now.
@@ -167,9 +192,10 @@ pub fn thread_began(env: &Env<'_>, thread: Thread<'_>) {
 
 /// A thread ends; called on it.
 pub fn thread_ended() {
+    // SAFETY: a plain query.
+    let tid = unsafe { libc::gettid() };
+    labels::forget(tid);
     if let Some(engine) = ENGINE.get().filter(|engine| engine.is_on()) {
-        // SAFETY: a plain query.
-        let tid = unsafe { libc::gettid() };
         engine.threads.remove(engine.arena, tid);
     }
 }
@@ -187,6 +213,7 @@ impl Engine {
         let walk = library.async_get_call_trace().ok_or(NOT_HOTSPOT)?;
         let structs = Structs::of(library).ok_or(NOT_HOTSPOT)?;
         let vm_threads = VmThreads::new(&structs, env, jvmti).map_err(|e| e.to_string())?;
+        let vm_threads = vm_threads.ok_or(NOT_HOTSPOT)?;
         let needed = [Capability::CAN_GET_LINE_NUMBERS, Capability::CAN_GET_SOURCE_FILE_NAME];
         jvmti.add_available_capabilities(&Capabilities::of(&needed)).map_err(|e| e.to_string())?;
         // SAFETY: a new descriptor that is ours alone.
@@ -199,17 +226,18 @@ impl Engine {
         Ok(Engine {
             arena: &session.arena,
             jvmti,
-            walker: Walker::new(walk).ok_or("no memory")?,
+            walker: Walker::new(&structs, env, walk, vm_threads.env()).ok_or("no memory")?,
             contexts: Contexts::new(),
             samples: Appender::samples(),
             threads: Threads::new().ok_or("no memory")?,
-            vm_threads: vm_threads.ok_or(NOT_HOTSPOT)?,
+            vm_threads,
             signals: Signals::take().ok_or("SIGPROF and SIGVTALRM are both in use")?,
             cpu_period: AtomicU64::new(0),
             wall_period: AtomicU64::new(0),
             on: AtomicBool::new(false),
             wake,
             upkeep: Mutex::default(),
+            allocated: Mutex::default(),
             state: Mutex::default(),
         })
     }
@@ -220,7 +248,10 @@ impl Engine {
         if self.on.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
-        lock(&self.upkeep).make_room(self);
+        let mut upkeep = lock(&self.upkeep);
+        upkeep.make_room(self);
+        upkeep.find_modules(self);
+        drop(upkeep);
         self.threads.choose(wanted.threads.iter().map(|name| name.clone().into_bytes()).collect());
         for event in EVENTS {
             self.jvmti.set_event_mode(event, true, None)?;
@@ -317,7 +348,7 @@ impl Engine {
 
     /// Whether a handler should have somebody lay out more memory.
     fn wants_upkeep(&self) -> bool {
-        self.samples.wants() || self.contexts.wants()
+        self.samples.wants() || self.contexts.wants() || self.walker.wants_modules()
     }
 
     /// Has our thread look after things. For signal handlers, too.

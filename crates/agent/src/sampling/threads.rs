@@ -74,6 +74,11 @@ impl Watch {
         self.wall_due.swap(0, Ordering::Acquire)
     }
 
+    /// The kernel's id of it.
+    pub fn tid(&self) -> i32 {
+        self.tid.load(Ordering::Relaxed)
+    }
+
     /// Whether it is the thread with this id.
     pub fn is(&self, tid: i32) -> bool {
         self.tid.load(Ordering::Acquire) == tid

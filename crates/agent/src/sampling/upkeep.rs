@@ -1,9 +1,12 @@
 //! Our own thread: what samples need and a signal handler may not do.
 
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::time::{Duration, Instant};
 
+use quipu_arena::record::Record;
 use quipu_jvm::Env;
+use quipu_unwind::{Module, Modules, linker_changes};
 
 use super::Engine;
 use super::methods::Methods;
@@ -21,6 +24,9 @@ const THREADS_EVERY: Duration = Duration::from_millis(500);
 pub struct Upkeep {
     methods: Methods,
     looked_for_threads: Option<Instant>,
+    /// What the linker had done when libraries were looked for, and those that were told.
+    linker: u64,
+    modules: Vec<Module>,
 }
 
 impl Upkeep {
@@ -31,8 +37,42 @@ impl Upkeep {
         if engine.is_on() && self.looked_for_threads.is_none_or(|when| when.elapsed() >= THREADS_EVERY) {
             self.find_threads(engine);
         }
+        if engine.is_on() {
+            self.find_modules(engine);
+        }
         engine.threads.upkeep(engine.arena, None);
+        engine.walker.tell_virtual_threads(engine.arena);
         engine.threads.release(env);
+    }
+
+    /// Tells which libraries there are, if they have changed.
+    pub fn find_modules(&mut self, engine: &Engine) {
+        engine.walker.modules_are_looked_for();
+        let linker = linker_changes();
+        if std::mem::replace(&mut self.linker, linker) == linker {
+            return;
+        }
+        let modules = Modules::now();
+        let program = std::fs::read_link("/proc/self/exe").unwrap_or_default();
+        for module in modules.iter() {
+            if self.modules.contains(module) {
+                continue;
+            }
+            let path = match module.path.as_slice() {
+                [] => program.as_os_str().as_bytes(),
+                path => path,
+            };
+            let told = engine.arena.log(&Record::SampledModule {
+                start: module.start as u64,
+                end: module.end as u64,
+                bias: module.bias as u64,
+                path,
+            });
+            if told.is_some() {
+                self.modules.push(module.clone());
+            }
+        }
+        engine.walker.set_modules(modules);
     }
 
     /// Lays out memory ahead of the handlers.

@@ -16,6 +16,26 @@ pub struct VmThreads {
     /// From the VM's thread to the machine's, and to the id in there.
     os_thread: usize,
     thread_id: usize,
+    allocation: Option<Allocation>,
+}
+
+/// Where the VM's thread has what it has allocated: bytes in buffers that are full, and the one that is in use.
+#[derive(Clone, Copy)]
+struct Allocation {
+    before: usize,
+    buffer_start: usize,
+    buffer_top: usize,
+}
+
+impl Allocation {
+    fn of(structs: &Structs) -> Option<Allocation> {
+        let buffer = structs.offset(c"Thread", c"_tlab")?;
+        Some(Allocation {
+            before: structs.offset(c"Thread", c"_allocated_bytes")?,
+            buffer_start: buffer + structs.offset(c"ThreadLocalAllocBuffer", c"_start")?,
+            buffer_top: buffer + structs.offset(c"ThreadLocalAllocBuffer", c"_top")?,
+        })
+    }
 }
 
 /// A thread of the machine that runs Java.
@@ -48,7 +68,23 @@ impl VmThreads {
         else {
             return Ok(None);
         };
-        Ok(Some(VmThreads { native_thread, env, os_thread, thread_id }))
+        Ok(Some(VmThreads { native_thread, env, os_thread, thread_id, allocation: Allocation::of(structs) }))
+    }
+
+    /// How far a thread's environment is from the VM's thread.
+    pub fn env(&self) -> usize {
+        self.env
+    }
+
+    /// Bytes that the thread with this environment has allocated in the heap so far, if the VM says.
+    pub fn allocated(&self, env: *mut JNIEnv) -> Option<u64> {
+        let thread = (env as usize).checked_sub(self.env)?;
+        let allocation = self.allocation?;
+        let word = |field: usize| copy(thread + field).map(u64::from_ne_bytes);
+        // The buffer may be changed for another meanwhile, which makes nonsense of the difference.
+        let in_buffer = word(allocation.buffer_top)?.checked_sub(word(allocation.buffer_start)?);
+        let in_buffer = in_buffer.filter(|&bytes| bytes < 1 << 32).unwrap_or(0);
+        Some(word(allocation.before)? + in_buffer)
     }
 
     /// The machine's thread of a Java thread; `None` if it has ended, or not begun.

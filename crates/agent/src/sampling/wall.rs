@@ -12,9 +12,10 @@ use quipu_arena::layout::{event, run_state};
 use quipu_jvm::sys::{self, jvmtiFrameInfo};
 use quipu_jvm::{Env, Thread};
 
+use super::labels;
 use super::lost::{self, Cause};
 use super::threads::Watch;
-use super::walk::DEEPEST;
+use super::walk::{self, DEEPEST};
 use super::{Engine, monotonic};
 
 /// What was seen of a thread.
@@ -104,6 +105,7 @@ impl Round<'_> {
             value: self.value,
             context,
             thread: watch.id(),
+            labels: labels::of(watch.tid()),
             event: event::WALL,
             state,
         };
@@ -139,7 +141,7 @@ impl Round<'_> {
 /// comes to a safepoint.
 fn stack(engine: &Engine, thread: Thread<'_>, frames: &mut [jvmtiFrameInfo]) -> Option<u32> {
     let count = engine.jvmti.stack_trace(Some(thread), 0, frames).ok()?;
-    engine.walker.insert_waiting(engine.arena, &engine.contexts, frames.get(..count)?)
+    walk::insert_waiting(engine.arena, &engine.contexts, frames.get(..count)?)
 }
 
 /// Nanoseconds of CPU time that a thread of this process has used.

@@ -7,8 +7,8 @@
 mod command;
 mod perf_data;
 
-pub use perf_data::PerfData;
 pub(crate) use perf_data::perf_data;
+pub use perf_data::{Collections, PerfData};
 
 use crate::proc::{self, Status, Vm};
 use std::collections::{BTreeSet, HashMap};

@@ -10,6 +10,7 @@ use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::Duration;
 
 const MAGIC: [u8; 4] = [0xCA, 0xFE, 0xC0, 0xC0];
 /// `-XX:PerfDataMemorySize` is 32 KB by default and has no reason to be near this.
@@ -92,6 +93,36 @@ impl PerfData {
             b'1' => Some(true),
             _ => None,
         }
+    }
+}
+
+/// Garbage collections of a JVM so far.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Collections {
+    /// How many.
+    pub count: u64,
+    /// How long they took.
+    pub time: Duration,
+}
+
+impl Collections {
+    /// Those of a running JVM; `None` if it does not tell us.
+    pub fn of_process(pid: u32) -> Option<Collections> {
+        Collections::of(&perf_data(pid, &Status::read(pid).ok()?)?)
+    }
+
+    fn of(data: &PerfData) -> Option<Collections> {
+        let number = |name: &str| data.number(name).and_then(|number| u64::try_from(number).ok());
+        let ticks_a_second = number("sun.os.hrt.frequency").filter(|&ticks| ticks > 0)?;
+        let mut collections = Collections::default();
+        // Each collector (young, old, the pauses of a concurrent one) has its own.
+        for i in 0.. {
+            let Some(count) = number(&format!("sun.gc.collector.{i}.invocations")) else { break };
+            let ticks = number(&format!("sun.gc.collector.{i}.time")).unwrap_or(0);
+            collections.count += count;
+            collections.time += Duration::from_secs_f64(ticks as f64 / ticks_a_second as f64);
+        }
+        Some(collections)
     }
 }
 

@@ -1,10 +1,12 @@
-//! What HotSpot exports beyond JNI and JVMTI: the stack walk for signal handlers, and the tables that describe its own
-//! structures. No other VM has these, and a HotSpot may lack one; each is looked up by name and may be absent.
+//! What HotSpot exports beyond JNI and JVMTI: the stack walk for signal handlers, the tables that describe its own
+//! structures, and a walk of our own that goes by those. No other VM has these, and a HotSpot may lack one; each is looked up by name and may be absent.
 
 mod call_trace;
+mod stack;
 mod structs;
 
 pub use call_trace::{AsyncGetCallTrace, CallFrame, CallTrace, WalkFailure};
+pub use stack::{Broken, Frame, Kind, StackWalker, Unwalkable, Walked};
 pub use structs::Structs;
 
 use crate::Jvm;

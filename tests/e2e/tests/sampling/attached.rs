@@ -68,6 +68,10 @@ fn hot_methods_are_shown_live() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         assert_eq!(said.matches("METHOD").count(), 2, "{said}");
         assert!(said.contains("  main\n") && said.contains("Working."), "{said}");
+        // What it allocates, and how often that is collected, is known.
+        let heap: Vec<&str> = said.lines().filter(|line| line.starts_with("allocated: ")).collect();
+        assert_eq!(heap.len(), 2, "{said}");
+        assert!(heap.iter().all(|line| line.contains(" MB/s") && line.contains(" % of the time")), "{said}");
         finish(working);
     });
 }

@@ -11,7 +11,7 @@ fn a_jvm_that_can_be_sampled_is_found_able() {
         let output = doctor.arg("doctor").arg(jdk.home.join("bin/java")).output().expect("it runs");
         let said = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{said}");
-        for what in ["ok  arena", "ok  jvm", "ok  --cpu", "ok  --wall"] {
+        for what in ["ok  arena", "ok  jvm", "ok  --cpu", "ok  stacks       Quipu's own", "ok  --wall"] {
             assert!(said.contains(what), "no '{what}' in:\n{said}");
         }
     });

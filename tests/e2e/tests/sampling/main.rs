@@ -6,4 +6,8 @@ mod control;
 mod cpu;
 mod depth;
 mod doctor;
+mod frames;
+mod labels;
+mod own_program;
+mod virtual_threads;
 mod wall;
