@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::instruction::{Instruction, Instructions};
 use crate::opcode::{InstructionClass, InstructionClasses, opcode};
 use crate::pool::{ConstantPool, tag};
-use crate::scan::{AFTER, HANDLER, LOOP, START, Scan, TARGET};
+use crate::scan::{Marks, Scan};
 
 /// Which instructions end a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,18 +24,18 @@ pub enum BlockAnalysis {
 }
 
 impl BlockAnalysis {
-    fn enders(self) -> InstructionClasses {
-        let extra = match self {
-            BlockAnalysis::Default => InstructionClasses::EMPTY,
-            BlockAnalysis::Precise => InstructionClasses::MAY_THROW,
-            BlockAnalysis::Custom(classes) => classes,
-        };
-        extra.union(InstructionClasses::CONTROL)
+    /// What ends a block besides transfers of control.
+    fn more_enders(self) -> Option<InstructionClasses> {
+        match self {
+            BlockAnalysis::Default => None,
+            BlockAnalysis::Precise => Some(InstructionClasses::MAY_THROW),
+            BlockAnalysis::Custom(classes) => Some(classes),
+        }
     }
 }
 
 /// A run of instructions that is entered at its start only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Block {
     /// First instruction.
     pub start: u32,
@@ -83,7 +83,34 @@ pub struct Flow {
 /// The blocks of a method in code order; together they cover every instruction once.
 #[derive(Clone, Debug, Default)]
 pub struct Blocks {
-    list: Vec<Block>,
+    list: Vec<Start>,
+    end: u32,
+}
+
+/// A block but for its end, which is where the next one starts. Small: the precise analysis makes one of every few bytes.
+#[derive(Clone, Copy, Debug)]
+struct Start {
+    bci: u16,
+    instructions: u16,
+    flags: u8,
+}
+
+const LOOP_HEADER: u8 = 1;
+const HANDLER: u8 = 2;
+const BRANCH_TARGET: u8 = 4;
+
+impl Start {
+    #[inline]
+    fn new(bci: u32, marks: &Marks) -> Self {
+        let flag = |kind: u64, flag: u8| if kind >> (bci % 64) & 1 != 0 { flag } else { 0 };
+        Start {
+            bci: bci as u16,
+            instructions: 0,
+            flags: flag(marks.loops, LOOP_HEADER)
+                | flag(marks.handlers, HANDLER)
+                | flag(marks.targets, BRANCH_TARGET),
+        }
+    }
 }
 
 impl Blocks {
@@ -105,72 +132,57 @@ impl Blocks {
         analysis: BlockAnalysis,
     ) {
         self.list.clear();
-        if analysis == BlockAnalysis::Default {
-            return self.fill_default(scan);
-        }
-        let enders = analysis.enders();
-        let mut current = new_block(0, scan.flags_at(0));
-        let mut leader = false;
-        for bci in scan.starts() {
-            let flags = scan.flags_at(bci);
-            if bci != 0 && (leader || flags & (TARGET | HANDLER) != 0) {
-                current.end = bci;
-                self.list.push(current);
-                current = new_block(bci, flags);
+        self.end = code.bytes.len() as u32;
+        let marks = || scan.marks().iter().zip((0..).step_by(64));
+        let leaders = |marks: &Marks, base: u32, ended: &mut bool| {
+            let mut leaders = marks.targets | marks.handlers | marks.after;
+            if let Some(classes) = analysis.more_enders() {
+                leaders |= leaders_after(classes, marks, base, code, pool, ended);
             }
-            current.instructions += 1;
-            let op = code.bytes.get(bci as usize).copied().unwrap_or(0);
-            let class = scan.class_of(op, bci, code.bytes);
-            leader = class == InstructionClass::Jsr
-                || (enders.contains(class)
-                    && (class != InstructionClass::Constant || constant_may_throw(code.bytes, bci, pool)));
+            // The first block starts in any case.
+            if base == 0 { leaders & !1 } else { leaders }
+        };
+        if self.list.capacity() < code.bytes.len() {
+            let mut ended = false;
+            let count = marks().map(|(marks, base)| leaders(marks, base, &mut ended).count_ones() as usize);
+            self.list.reserve_exact(count.sum::<usize>() + 1);
         }
-        current.end = code.bytes.len() as u32;
-        self.list.push(current);
-    }
-
-    /// The default analysis from the scan's flags alone, eight bytes of code at a time.
-    #[inline(never)]
-    fn fill_default(&mut self, scan: &Scan) {
-        const ONES: u64 = 0x0101_0101_0101_0101;
-        const { assert!(START == 1 && TARGET == 1 << 1 && HANDLER == 1 << 2 && AFTER == 1 << 5) };
-        let mut current = new_block(0, scan.flags_at(0));
-        let mut base = 0u32;
-        for chunk in scan.flags().chunks(8) {
-            let word = match chunk.first_chunk::<8>() {
-                Some(eight) => u64::from_le_bytes(*eight),
-                None => chunk.iter().rev().fold(0, |word, &f| (word << 8) | u64::from(f)),
-            };
-            let mut starts = word & ONES;
-            let mut leaders = ((word >> 1) | (word >> 2) | (word >> 5)) & ONES;
-            if base == 0 {
-                leaders &= !1;
-            }
+        let mut current = Start::new(0, &scan.marks().first().copied().unwrap_or_default());
+        let mut ended = false;
+        for (marks, base) in marks() {
+            let mut starts = marks.starts;
+            let mut leaders = leaders(marks, base, &mut ended);
             while leaders != 0 {
                 let bit = leaders.trailing_zeros();
                 let before = starts & ((1 << bit) - 1);
                 starts ^= before;
-                current.instructions += sum_bytes(before);
-                current.end = base + bit / 8;
+                current.instructions += before.count_ones() as u16;
                 self.list.push(current);
-                current = new_block(current.end, (word >> bit) as u8);
+                current = Start::new(base + bit, marks);
                 leaders &= leaders - 1;
             }
-            current.instructions += sum_bytes(starts);
-            base += 8;
+            current.instructions += starts.count_ones() as u16;
         }
-        current.end = scan.flags().len() as u32;
         self.list.push(current);
     }
 
     /// The blocks in code order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Block> {
-        self.list.iter()
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Block> + DoubleEndedIterator {
+        (0..self.list.len()).map(|index| self.get(index).unwrap_or_default())
     }
 
-    /// The blocks in code order.
-    pub fn as_slice(&self) -> &[Block] {
-        &self.list
+    /// A block by its position in code order.
+    #[inline]
+    pub fn get(&self, index: usize) -> Option<Block> {
+        let start = self.list.get(index)?;
+        Some(Block {
+            start: start.bci.into(),
+            end: self.list.get(index + 1).map_or(self.end, |next| next.bci.into()),
+            instructions: start.instructions.into(),
+            is_loop_header: start.flags & LOOP_HEADER != 0,
+            is_handler: start.flags & HANDLER != 0,
+            is_branch_target: start.flags & BRANCH_TARGET != 0,
+        })
     }
 
     /// Number of blocks.
@@ -185,26 +197,25 @@ impl Blocks {
 
     /// One block: every invocation executes all instructions once, so calls times length is the count.
     pub fn is_straight_line(&self) -> bool {
-        self.list.len() == 1 && !self.list.iter().any(|b| b.is_loop_header)
+        self.list.len() == 1 && !self.has_loops()
     }
 
     /// Does any branch go backwards?
     pub fn has_loops(&self) -> bool {
-        self.list.iter().any(|b| b.is_loop_header)
+        self.list.iter().any(|start| start.flags & LOOP_HEADER != 0)
     }
 
     /// Index of the block holding the instruction at `bci`.
     pub fn containing(&self, bci: u32) -> Option<usize> {
-        let after = self.list.partition_point(|b| b.start <= bci);
-        let index = after.checked_sub(1)?;
-        self.list.get(index).filter(|b| bci < b.end).map(|_| index)
+        let after = self.list.partition_point(|start| u32::from(start.bci) <= bci);
+        after.checked_sub(1).filter(|_| bci < self.end)
     }
 
     /// Where control can go from a block. An exception edge is listed once per table row that covers an instruction
     /// of the block that may throw; the `ret` of a subroutine has no successors here (its `jsr`s fall through).
     pub fn successors(&self, index: usize, code: &Code<'_>) -> Vec<Flow> {
         let mut edges = Vec::new();
-        let Some(block) = self.list.get(index) else { return edges };
+        let Some(block) = self.get(index) else { return edges };
         let mut add = |bci: u32, kind| {
             if let Some(to) = self.containing(bci) {
                 edges.push(Flow { to, kind });
@@ -233,21 +244,28 @@ impl Blocks {
     }
 }
 
-/// Sum of bytes that are 0 or 1.
-#[inline]
-fn sum_bytes(word: u64) -> u32 {
-    (word.wrapping_mul(0x0101_0101_0101_0101) >> 56) as u32
-}
-
-fn new_block(start: u32, flags: u8) -> Block {
-    Block {
-        start,
-        end: start,
-        instructions: 0,
-        is_loop_header: flags & LOOP != 0,
-        is_handler: flags & HANDLER != 0,
-        is_branch_target: flags & TARGET != 0,
+/// Which of these 64 bytes follow an instruction of one of the classes; `ended` is carried from one call to the next.
+fn leaders_after(
+    classes: InstructionClasses,
+    marks: &Marks,
+    base: u32,
+    code: &Code<'_>,
+    pool: &ConstantPool<'_>,
+    ended: &mut bool,
+) -> u64 {
+    let mut leaders = 0;
+    let mut starts = marks.starts;
+    while starts != 0 {
+        let bit = starts.trailing_zeros();
+        leaders |= u64::from(*ended) << bit;
+        let bci = base + bit;
+        let op = code.bytes.get(bci as usize).copied().unwrap_or(0);
+        let class = opcode(op).class;
+        *ended = classes.contains(class)
+            && (class != InstructionClass::Constant || constant_may_throw(code.bytes, bci, pool));
+        starts &= starts - 1;
     }
+    leaders
 }
 
 /// Numbers and strings are there when asked for; classes, method types and dynamic constants are resolved by code
@@ -258,14 +276,4 @@ fn constant_may_throw(code: &[u8], bci: u32, pool: &ConstantPool<'_>) -> bool {
         index.and_then(|i| pool.tag(i)),
         Some(tag::INTEGER | tag::FLOAT | tag::LONG | tag::DOUBLE | tag::STRING)
     )
-}
-
-impl Scan {
-    #[inline]
-    fn class_of(&self, op: u8, bci: u32, code: &[u8]) -> InstructionClass {
-        match op {
-            crate::opcode::WIDE => opcode(code.get(bci as usize + 1).copied().unwrap_or(0)).class,
-            op => opcode(op).class,
-        }
-    }
 }

@@ -4,7 +4,7 @@ use crate::annotation;
 use crate::code::Code;
 use crate::error::{Error, ErrorKind};
 use crate::pool::ConstantPool;
-use crate::read::{Reader, be16, be32};
+use crate::read::{Reader, be16};
 
 /// Access and property flags (JVMS tables 4.1-B, 4.5-A, 4.6-A).
 #[allow(missing_docs)]
@@ -75,30 +75,16 @@ pub struct Attribute<'a> {
 
 impl<'a> Attributes<'a> {
     /// Reads `attributes_count` and checks every length.
-    pub(crate) fn parse(r: &mut Reader<'a>, class: &'a [u8]) -> Result<Self, Error> {
+    #[inline]
+    pub(crate) fn parse(r: &mut Reader<'a>) -> Result<Self, Error> {
         let count = r.u2()?;
-        let offset = r.pos();
+        let mut end = *r;
         for _ in 0..count {
-            r.u2()?;
-            let len = r.u4()?;
-            r.take(len as usize)?;
+            let &[_, _, a, b, c, d] = end.chunk()?;
+            end.take(u32::from_be_bytes([a, b, c, d]) as usize)?;
         }
-        let data = class.get(offset..r.pos()).ok_or_else(|| r.truncated())?;
-        Ok(Attributes { data, offset, count })
-    }
-
-    /// The list in `data`, which starts at `offset` of the class file, after its count.
-    pub(crate) fn checked(data: &'a [u8], offset: usize, count: u16) -> Result<Self, Error> {
-        let mut r = Reader::new(data, offset);
-        for _ in 0..count {
-            r.u2()?;
-            let len = r.u4()?;
-            r.take(len as usize)?;
-        }
-        if !r.is_empty() {
-            return Err(r.malformed("bytes after the last attribute"));
-        }
-        Ok(Attributes { data, offset, count })
+        let offset = r.offset();
+        Ok(Attributes { data: r.take(end.pos() - r.pos())?, offset, count })
     }
 
     /// Number of attributes.
@@ -112,8 +98,9 @@ impl<'a> Attributes<'a> {
         let (data, base) = (self.data, self.offset);
         let mut at = 0;
         std::iter::from_fn(move || {
-            let name_index = be16(data, at)?;
-            let len = be32(data, at + 2)? as usize;
+            let &[hi, lo, a, b, c, d] = data.get(at..)?.first_chunk::<6>()?;
+            let len = u32::from_be_bytes([a, b, c, d]) as usize;
+            let name_index = u16::from_be_bytes([hi, lo]);
             let attribute =
                 Attribute { name_index, data: data.get(at + 6..)?.get(..len)?, offset: base + at };
             at += 6 + len;
@@ -144,9 +131,9 @@ impl<'a> ClassFile<'a> {
         if super_class != 0 {
             pool.class_name(super_class)?;
         }
-        let fields = members(&mut r, bytes, &pool)?;
-        let methods = members(&mut r, bytes, &pool)?;
-        let attributes = Attributes::parse(&mut r, bytes)?;
+        let fields = members(&mut r, &pool)?;
+        let methods = members(&mut r, &pool)?;
+        let attributes = Attributes::parse(&mut r)?;
         if !r.is_empty() {
             return Err(r.malformed("bytes after the class file"));
         }
@@ -247,18 +234,16 @@ impl<'a> ClassFile<'a> {
     }
 }
 
-fn members<'a>(
-    r: &mut Reader<'a>,
-    class: &'a [u8],
-    pool: &ConstantPool<'a>,
-) -> Result<Vec<Member<'a>>, Error> {
+fn members<'a>(r: &mut Reader<'a>, pool: &ConstantPool<'a>) -> Result<Vec<Member<'a>>, Error> {
     let count = usize::from(r.u2()?);
     let mut list = Vec::with_capacity(count.min(r.remaining() / 8));
     for _ in 0..count {
-        let (access_flags, name_index, descriptor_index) = (r.u2()?, r.u2()?, r.u2()?);
-        pool.utf8(name_index)?;
-        pool.utf8(descriptor_index)?;
-        let attributes = Attributes::parse(r, class)?;
+        let &[a, b, c, d, e, f] = r.chunk()?;
+        let access_flags = u16::from_be_bytes([a, b]);
+        let (name_index, descriptor_index) = (u16::from_be_bytes([c, d]), u16::from_be_bytes([e, f]));
+        pool.check_utf8(name_index)?;
+        pool.check_utf8(descriptor_index)?;
+        let attributes = Attributes::parse(r)?;
         list.push(Member { access_flags, name_index, descriptor_index, attributes });
     }
     Ok(list)

@@ -36,17 +36,19 @@ impl<'a> Code<'a> {
     /// Reads the body of a `Code` attribute found at `offset` of the class file.
     pub(crate) fn parse(data: &'a [u8], offset: usize) -> Result<Self, Error> {
         let mut r = Reader::new(data, offset);
-        let (max_stack, max_locals) = (r.u2()?, r.u2()?);
-        let len = r.u4()?;
+        let &[a, b, c, d, e, f, g, h] = r.chunk()?;
+        let (max_stack, max_locals) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
+        let len = u32::from_be_bytes([e, f, g, h]);
         if len == 0 || len > 65_535 {
             return Err(r.malformed("code length out of range"));
         }
         let bytes = r.take(len as usize)?;
         let entries = usize::from(r.u2()?);
         let exceptions = r.take(entries * 8)?;
-        let count = r.u2()?;
-        let at = r.pos();
-        let attributes = Attributes::checked(r.take(r.remaining())?, offset + at, count)?;
+        let attributes = Attributes::parse(&mut r)?;
+        if !r.is_empty() {
+            return Err(r.malformed("bytes after the last attribute"));
+        }
         Ok(Code { max_stack, max_locals, bytes, exceptions, attributes })
     }
 

@@ -30,6 +30,9 @@ pub enum ErrorKind {
 }
 
 impl Error {
+    // Cold, so that what makes errors stays out of the way of what does not.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn new(offset: usize, kind: ErrorKind) -> Self {
         Error { offset: u32::try_from(offset).unwrap_or(u32::MAX), kind }
     }
@@ -108,6 +111,8 @@ pub enum EditError {
 }
 
 impl From<Error> for EditError {
+    #[cold]
+    #[inline(never)]
     fn from(e: Error) -> Self {
         EditError::Malformed(e)
     }

@@ -1,71 +1,9 @@
 //! Stack map frames: reading them into absolute form and writing them in the smallest form there is.
 
-use crate::descriptor;
-use crate::edit::PoolEditor;
+use crate::edit::{Layout, PoolEditor, make_room};
 use crate::error::{EditError, Error};
 use crate::read::Reader;
-
-/// A verification type as the verifier's tables hold it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct VType {
-    pub(crate) tag: u8,
-    pub(crate) data: u32,
-}
-
-pub(crate) const TOP: u8 = 0;
-pub(crate) const INTEGER: u8 = 1;
-pub(crate) const FLOAT: u8 = 2;
-pub(crate) const DOUBLE: u8 = 3;
-pub(crate) const LONG: u8 = 4;
-pub(crate) const NULL: u8 = 5;
-pub(crate) const UNINITIALIZED_THIS: u8 = 6;
-pub(crate) const OBJECT: u8 = 7;
-/// `data` is the old position of the `new` instruction.
-pub(crate) const UNINITIALIZED: u8 = 8;
-/// Not in files: an object type named by the descriptor at (pool index, offset), given a class entry when written.
-pub(crate) const DESCRIBED: u8 = 9;
-/// Not in files: the second slot of a long or double, where values are kept by slot.
-pub(crate) const SECOND: u8 = 10;
-
-impl VType {
-    pub(crate) const fn new(tag: u8, data: u32) -> Self {
-        VType { tag, data }
-    }
-
-    pub(crate) const fn plain(tag: u8) -> Self {
-        VType { tag, data: 0 }
-    }
-
-    #[inline]
-    pub(crate) fn slots(self) -> usize {
-        if matches!(self.tag, LONG | DOUBLE) { 2 } else { 1 }
-    }
-
-    /// The type described at `offset` of the descriptor with pool index `utf8`.
-    pub(crate) fn described(descriptor: &[u8], utf8: u16, offset: usize) -> Option<Self> {
-        Some(match descriptor.get(offset)? {
-            b'B' | b'C' | b'S' | b'Z' | b'I' => VType::plain(INTEGER),
-            b'F' => VType::plain(FLOAT),
-            b'J' => VType::plain(LONG),
-            b'D' => VType::plain(DOUBLE),
-            b'L' | b'[' => VType::new(DESCRIBED, (u32::from(utf8) << 16) | u32::try_from(offset).ok()?),
-            _ => return None,
-        })
-    }
-
-    /// A type that can be written: described types get a class entry.
-    pub(crate) fn resolved(self, pool: &mut PoolEditor<'_, '_>) -> Result<Self, EditError> {
-        if self.tag != DESCRIBED {
-            return Ok(self);
-        }
-        let text = pool.original().utf8((self.data >> 16) as u16)?;
-        let bad = || EditError::Malformed(Error::malformed(0, "bad descriptor"));
-        let rest = text.get((self.data & 0xffff) as usize..).ok_or_else(bad)?;
-        let (len, _) = descriptor::field_at(rest).ok_or_else(bad)?;
-        let name = if rest.first() == Some(&b'L') { rest.get(1..len - 1) } else { rest.get(..len) };
-        Ok(VType::new(OBJECT, u32::from(pool.class(name.ok_or_else(bad)?)?)))
-    }
-}
+use crate::types::{TypeList, Types, UNINITIALIZED, for_each_encoded};
 
 /// Reads a `StackMapTable` frame by frame, keeping the current frame in absolute form.
 #[derive(Debug)]
@@ -74,40 +12,22 @@ pub(crate) struct FrameReader<'a> {
     left: u16,
     next_base: u32,
     max_locals: usize,
-    slots: usize,
     /// Types of the current frame's locals, one entry per value.
-    pub(crate) locals: Vec<VType>,
+    pub(crate) locals: Types,
     /// Types of its stack, bottom first.
-    pub(crate) stack: Vec<VType>,
+    pub(crate) stack: TypeList<'a>,
 }
 
 impl<'a> FrameReader<'a> {
     /// `table` is the attribute's body; `locals` the types at method entry.
-    pub(crate) fn new(
-        table: Option<&'a [u8]>,
-        locals: Vec<VType>,
-        stack: Vec<VType>,
-        max_locals: u16,
-    ) -> Result<Self, Error> {
+    pub(crate) fn new(table: Option<&'a [u8]>, locals: Types, max_locals: u16) -> Result<Self, Error> {
         let mut r = Reader::new(table.unwrap_or(&[0, 0]), 0);
         let left = r.u2()?;
-        let slots = locals.iter().map(|t| t.slots()).sum();
-        let reader =
-            FrameReader { r, left, next_base: 0, max_locals: max_locals.into(), slots, locals, stack };
-        reader.check()
-    }
-
-    fn check(self) -> Result<Self, Error> {
-        if self.slots > self.max_locals {
-            Err(self.r.malformed("parameters exceed max_locals"))
-        } else {
-            Ok(self)
+        let max_locals = max_locals.into();
+        if locals.slots() > max_locals {
+            return Err(r.malformed("parameters exceed max_locals"));
         }
-    }
-
-    /// Hands back the buffers for reuse.
-    pub(crate) fn into_buffers(self) -> (Vec<VType>, Vec<VType>) {
-        (self.locals, self.stack)
+        Ok(FrameReader { r, left, next_base: 0, max_locals, locals, stack: TypeList::default() })
     }
 
     /// Where the next frame is.
@@ -117,8 +37,7 @@ impl<'a> FrameReader<'a> {
         }
         let mut r = self.r;
         let delta = match r.u1()? {
-            tag @ 0..=63 => u32::from(tag),
-            tag @ 64..=127 => u32::from(tag) - 64,
+            tag @ 0..=127 => u32::from(tag & 63),
             _ => u32::from(r.u2()?),
         };
         Ok(Some(self.next_base + delta))
@@ -130,79 +49,43 @@ impl<'a> FrameReader<'a> {
             return Ok(None);
         }
         self.left -= 1;
-        self.stack.clear();
         let tag = self.r.u1()?;
-        let mut changed = false;
         let delta = match tag {
-            0..=63 => u16::from(tag),
-            64..=127 => {
-                let t = self.vtype()?;
-                self.stack.push(t);
-                u16::from(tag) - 64
-            }
-            247 => {
-                let delta = self.r.u2()?;
-                let t = self.vtype()?;
-                self.stack.push(t);
-                delta
-            }
-            248..=250 => {
-                changed = true;
-                for _ in 0..251 - tag {
-                    let gone = self.locals.pop().ok_or_else(|| self.r.malformed("chop of no local"))?;
-                    self.slots = self.slots.saturating_sub(gone.slots());
-                }
-                self.r.u2()?
-            }
-            251 => self.r.u2()?,
-            252..=254 => {
-                changed = true;
-                let delta = self.r.u2()?;
-                self.read_locals(u16::from(tag) - 251)?;
-                delta
-            }
-            255 => {
-                changed = true;
-                let delta = self.r.u2()?;
-                self.locals.clear();
-                self.slots = 0;
-                let count = self.r.u2()?;
-                self.read_locals(count)?;
-                for _ in 0..self.r.u2()? {
-                    let t = self.vtype()?;
-                    self.stack.push(t);
-                }
-                delta
-            }
+            0..=127 => u32::from(tag & 63),
+            247..=255 => u32::from(self.r.u2()?),
             _ => return Err(self.r.malformed("reserved frame type")),
         };
-        let at = self.next_base + u32::from(delta);
+        self.stack = TypeList::default();
+        match tag {
+            64..=127 | 247 => self.stack = TypeList::read(&mut self.r, 1)?,
+            248..=250 => {
+                let chopped = self.locals.chop(usize::from(251 - tag));
+                chopped.ok_or_else(|| self.r.malformed("chop of no local"))?;
+            }
+            252..=254 => self.append(u16::from(tag) - 251)?,
+            255 => {
+                self.locals.clear();
+                let count = self.r.u2()?;
+                self.append(count)?;
+                let count = self.r.u2()?;
+                self.stack = TypeList::read(&mut self.r, count)?;
+            }
+            _ => {}
+        }
+        let at = self.next_base + delta;
         if at > 65_535 {
             return Err(self.r.malformed("frame beyond the code"));
         }
         self.next_base = at + 1;
-        Ok(Some((at, changed)))
+        Ok(Some((at, tag >= 248 && tag != 251)))
     }
 
-    fn read_locals(&mut self, count: u16) -> Result<(), Error> {
-        for _ in 0..count {
-            let t = self.vtype()?;
-            self.slots += t.slots();
-            if self.slots > self.max_locals {
-                return Err(self.r.malformed("frame exceeds max_locals"));
-            }
-            self.locals.push(t);
+    fn append(&mut self, count: u16) -> Result<(), Error> {
+        self.locals.extend(TypeList::read(&mut self.r, count)?);
+        if self.locals.slots() > self.max_locals {
+            return Err(self.r.malformed("frame exceeds max_locals"));
         }
         Ok(())
-    }
-
-    fn vtype(&mut self) -> Result<VType, Error> {
-        let tag = self.r.u1()?;
-        Ok(match tag {
-            TOP..=UNINITIALIZED_THIS => VType::plain(tag),
-            OBJECT | UNINITIALIZED => VType::new(tag, self.r.u2()?.into()),
-            _ => return Err(self.r.malformed("unknown verification type")),
-        })
     }
 }
 
@@ -213,7 +96,7 @@ const MAX_TABLE: usize = 16 << 20;
 #[derive(Debug)]
 pub(crate) struct FrameWriter {
     /// Locals of the last frame written.
-    pub(crate) previous: Vec<VType>,
+    pub(crate) previous: Types,
     next_base: u32,
     /// Frames written.
     pub(crate) count: u16,
@@ -221,7 +104,7 @@ pub(crate) struct FrameWriter {
 
 impl FrameWriter {
     /// `entry` is the implicit frame at the method's start.
-    pub(crate) fn new(entry: Vec<VType>) -> Self {
+    pub(crate) fn new(entry: Types) -> Self {
         FrameWriter { previous: entry, next_base: 0, count: 0 }
     }
 
@@ -237,78 +120,69 @@ impl FrameWriter {
         &mut self,
         out: &mut Vec<u8>,
         at: u32,
-        stack: &[VType],
+        stack: TypeList<'_>,
         mut context: Context<'_, '_, '_>,
     ) -> Result<(), EditError> {
         let delta = self.delta(at)?;
-        match *stack {
-            [] if delta < 64 => out.push(delta as u8),
-            [] => put(out, 251, delta),
-            [only] => {
-                if delta < 64 {
-                    out.push(64 + delta as u8);
-                } else {
-                    put(out, 247, delta);
-                }
-                context.write(out, only)?;
-            }
-            _ => self.full(out, delta, stack, &mut context)?,
+        if stack.count > 1 {
+            return self.full(out, delta, stack, &mut context);
         }
-        Ok(())
+        let (short, long) = if stack.count == 0 { (0, 251) } else { (64, 247) };
+        if delta < 64 {
+            out.push(short + delta as u8);
+        } else {
+            put(out, long, delta);
+        }
+        context.write(out, stack)
     }
 
-    /// A frame with these locals; the smallest form is chosen.
+    /// A frame with these locals; the smallest form is chosen. Afterwards `locals` has other contents.
     pub(crate) fn write(
         &mut self,
         out: &mut Vec<u8>,
         at: u32,
-        locals: &[VType],
-        stack: &[VType],
+        locals: &mut Types,
+        stack: TypeList<'_>,
         mut context: Context<'_, '_, '_>,
     ) -> Result<(), EditError> {
-        let common = self.previous.iter().zip(locals).take_while(|(a, b)| a == b).count();
-        let (old, new) = (self.previous.len(), locals.len());
-        if common == old && common == new {
+        // The encoding of a type is never the beginning of another's: bytes can be compared instead of types.
+        let (old, new) = (self.previous.as_list(), locals.as_list());
+        let (chops, appends) = (old.bytes.starts_with(new.bytes), new.bytes.starts_with(old.bytes));
+        let (kept, difference) = (old.bytes.len(), old.count.abs_diff(new.count));
+        if chops && appends {
             return self.same(out, at, stack, context);
         }
         let delta = self.delta(at)?;
-        if stack.is_empty() && common == new && old - new <= 3 {
-            put(out, 251 - (old - new) as u8, delta);
-            self.previous.truncate(new);
-        } else if stack.is_empty() && common == old && new - old <= 3 {
-            put(out, 251 + (new - old) as u8, delta);
-            for t in locals.iter().skip(common) {
-                let t = t.resolved(context.pool)?;
-                context.write(out, t)?;
-                self.previous.push(t);
-            }
+        std::mem::swap(&mut self.previous, locals);
+        let is_short = stack.count == 0 && difference <= 3;
+        if is_short && chops {
+            put(out, 251 - difference as u8, delta);
+            Ok(())
+        } else if is_short && appends {
+            put(out, 251 + difference as u8, delta);
+            self.previous.resolve_from(kept, context.pool)?;
+            context.write(out, self.previous.as_list().skip_bytes(kept))
         } else {
-            self.previous.truncate(common);
-            self.previous.extend(locals.iter().skip(common));
-            self.full(out, delta, stack, &mut context)?;
+            self.full(out, delta, stack, &mut context)
         }
-        Ok(())
     }
 
     fn full(
         &mut self,
         out: &mut Vec<u8>,
         delta: u16,
-        stack: &[VType],
+        stack: TypeList<'_>,
         context: &mut Context<'_, '_, '_>,
     ) -> Result<(), EditError> {
         if out.len() > context.start + MAX_TABLE {
             return Err(EditError::FramesTooLarge);
         }
+        self.previous.resolve_from(0, context.pool)?;
+        make_room(out, 7 + self.previous.as_list().bytes.len() + stack.bytes.len());
         put(out, 255, delta);
-        out.extend((self.previous.len() as u16).to_be_bytes());
-        for t in &mut self.previous {
-            *t = t.resolved(context.pool)?;
-            context.write(out, *t)?;
-        }
-        out.extend((stack.len() as u16).to_be_bytes());
-        for t in stack {
-            context.write(out, *t)?;
+        for list in [self.previous.as_list(), stack] {
+            out.extend((list.count as u16).to_be_bytes());
+            context.write(out, list)?;
         }
         Ok(())
     }
@@ -322,23 +196,24 @@ fn put(out: &mut Vec<u8>, tag: u8, delta: u16) {
 /// What writing a type needs: the pool for described types, new positions for uninitialised ones.
 pub(crate) struct Context<'x, 'c, 'a> {
     pub(crate) pool: &'x mut PoolEditor<'c, 'a>,
-    pub(crate) layout: &'x crate::edit::Layout,
+    pub(crate) layout: &'x Layout,
     /// Length of `out` when the table began.
     pub(crate) start: usize,
 }
 
 impl Context<'_, '_, '_> {
-    fn write(&mut self, out: &mut Vec<u8>, t: VType) -> Result<(), EditError> {
-        let t = t.resolved(self.pool)?;
-        match t.tag {
-            OBJECT => put(out, OBJECT, t.data as u16),
-            UNINITIALIZED => {
-                let at =
-                    u16::try_from(self.layout.instruction(t.data)).map_err(|_| EditError::OffsetOverflow)?;
-                put(out, UNINITIALIZED, at);
-            }
-            tag => out.push(tag),
+    fn write(&mut self, out: &mut Vec<u8>, list: TypeList<'_>) -> Result<(), EditError> {
+        let start = out.len();
+        out.extend_from_slice(list.bytes);
+        if !list.has_uninitialized {
+            return Ok(());
         }
-        Ok(())
+        for_each_encoded(out.get_mut(start..).unwrap_or_default(), |tag, data| {
+            if *tag == UNINITIALIZED {
+                let position = self.layout.instruction((*data).into());
+                *data = u16::try_from(position).map_err(|_| EditError::OffsetOverflow)?;
+            }
+            Ok(())
+        })
     }
 }

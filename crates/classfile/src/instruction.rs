@@ -64,11 +64,21 @@ fn target(bci: u32, offset: i32) -> u32 {
 #[inline]
 pub(crate) fn length_at(code: &[u8], bci: usize) -> Option<usize> {
     let op = *code.get(bci)?;
-    let len = match opcode::length_and_class(op).0 {
+    let len = match opcode::length_of(opcode::packed(op)) {
         0 => variable_length(code, bci, op)?,
-        n => usize::from(n),
+        n => n,
     };
     (bci + len <= code.len()).then_some(len)
+}
+
+/// Target of the branch at `bci`, whose offset takes the rest of its length.
+#[inline]
+pub(crate) fn branch_target_at(code: &[u8], bci: usize, length: usize) -> Option<u32> {
+    let offset = match length {
+        3 => be16(code, bci + 1)?.cast_signed().into(),
+        _ => be32(code, bci + 1)?.cast_signed(),
+    };
+    Some(target(bci as u32, offset))
 }
 
 #[cold]

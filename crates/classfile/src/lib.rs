@@ -82,6 +82,7 @@ pub mod opcode;
 mod pool;
 mod read;
 mod scan;
+mod types;
 
 pub use blocks::{Block, BlockAnalysis, Blocks, Flow, FlowKind};
 pub use class::{Attribute, Attributes, ClassFile, Member, Method, access};

@@ -239,11 +239,24 @@ static PACKED: [u8; 256] = {
     packed
 };
 
-/// Length of an instruction, 0 if it varies, and the discriminant of its class.
+/// The packed row of an opcode.
 #[inline]
-pub(crate) fn length_and_class(op: u8) -> (u8, u8) {
-    let packed = PACKED.get(usize::from(op)).copied().unwrap_or(0);
-    (packed & 7, packed >> 3)
+pub(crate) fn packed(op: u8) -> u8 {
+    PACKED.get(usize::from(op)).copied().unwrap_or(0)
+}
+
+/// Length in a packed row, 0 if it varies or the opcode is undefined.
+#[inline]
+pub(crate) fn length_of(packed: u8) -> usize {
+    usize::from(packed & 7)
+}
+
+/// Does a packed row have a fixed length and control go on to the next instruction, unless something is thrown?
+#[inline]
+pub(crate) fn is_plain(packed: u8) -> bool {
+    const CONTROL: u8 = (Throw as u8) << 3;
+    // Only `wide` and undefined opcodes are 0: those and the classes from `Throw` on in one comparison.
+    packed.wrapping_sub(1) < CONTROL - 1
 }
 
 macro_rules! opcodes {
@@ -486,7 +499,9 @@ mod tests {
     fn the_packed_table_agrees() {
         for op in 0..=255 {
             let row = opcode(op);
-            assert_eq!(length_and_class(op), (row.length, row.class as u8));
+            assert_eq!((length_of(packed(op)), packed(op) >> 3), (row.length.into(), row.class as u8));
+            let plain = row.length != 0 && !row.ends_block() && row.class != Jsr;
+            assert_eq!(is_plain(packed(op)), plain, "{}", row.mnemonic);
         }
     }
 

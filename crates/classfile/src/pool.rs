@@ -1,7 +1,7 @@
 //! The constant pool, read in place: one offset per entry, nothing decoded until asked for.
 
 use crate::error::{Error, ErrorKind};
-use crate::read::{Reader, be16, be32};
+use crate::read::{be16, be32};
 
 /// Tags of constant pool entries (JVMS §4.4).
 #[allow(missing_docs)]
@@ -93,6 +93,43 @@ pub struct MemberRef<'a> {
     pub descriptor: &'a [u8],
 }
 
+/// Bytes of a long or double, the only entries that take two indices.
+const LONG_SIZE: usize = 9;
+
+/// Bytes an entry takes, tag included; for a string without its text.
+#[inline]
+fn entry_size(tag: u8) -> Option<usize> {
+    // Three bits for each tag, in a register: the size less two. Reading a pool is a chain of dependent steps, and a
+    // table in memory would make every one of them longer.
+    const SIZES: u64 = {
+        let mut sizes = 0;
+        let mut tag = 0u8;
+        while tag <= tag::PACKAGE {
+            let size: u64 = match tag {
+                tag::UTF8 | tag::CLASS | tag::STRING | tag::METHOD_TYPE | tag::MODULE | tag::PACKAGE => 3,
+                tag::METHOD_HANDLE => 4,
+                tag::INTEGER
+                | tag::FLOAT
+                | tag::FIELD_REF
+                | tag::METHOD_REF
+                | tag::INTERFACE_METHOD_REF
+                | tag::NAME_AND_TYPE
+                | tag::DYNAMIC
+                | tag::INVOKE_DYNAMIC => 5,
+                tag::LONG | tag::DOUBLE => LONG_SIZE as u64,
+                _ => 2,
+            };
+            sizes |= (size - 2) << (3 * tag);
+            tag += 1;
+        }
+        sizes
+    };
+    match (SIZES >> (3 * u32::from(tag) % 64)) & 7 {
+        0 => None,
+        size => (tag <= tag::PACKAGE).then_some(size as usize + 2),
+    }
+}
+
 /// The constant pool of a class file.
 #[derive(Debug)]
 pub struct ConstantPool<'a> {
@@ -106,40 +143,38 @@ impl<'a> ConstantPool<'a> {
     /// Reads the pool whose `constant_pool_count` is at offset 8 of the class.
     #[inline(never)]
     pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
-        let mut r = Reader::new(bytes, 0);
-        r.take(8)?;
-        let count = usize::from(r.u2()?);
+        let truncated = |at: usize| Error::new(at, ErrorKind::Truncated);
+        let count = usize::from(be16(bytes, 8).ok_or_else(|| truncated(8))?).max(1);
         // Every entry but a long's second slot takes three bytes or more.
-        let mut offsets = Vec::with_capacity(count.min(r.remaining() / 3 + 2).max(1));
-        offsets.push(0u32);
-        while offsets.len() < count {
-            let at = r.pos();
-            let tag = r.u1()?;
-            offsets.push(u32::try_from(at).map_err(|_| r.malformed("class file over 4 GB"))?);
-            let len = match tag {
-                tag::UTF8 => usize::from(r.u2()?),
-                tag::CLASS | tag::STRING | tag::METHOD_TYPE | tag::MODULE | tag::PACKAGE => 2,
-                tag::METHOD_HANDLE => 3,
-                tag::LONG | tag::DOUBLE => {
-                    offsets.push(0);
-                    8
-                }
-                tag::INTEGER
-                | tag::FLOAT
-                | tag::FIELD_REF
-                | tag::METHOD_REF
-                | tag::INTERFACE_METHOD_REF
-                | tag::NAME_AND_TYPE
-                | tag::DYNAMIC
-                | tag::INVOKE_DYNAMIC => 4,
-                other => return Err(Error::new(at, ErrorKind::BadConstantTag(other))),
+        let mut offsets = vec![0u32; count.min(bytes.len() / 3)];
+        let mut at = 10;
+        let mut index = 1;
+        while index < count {
+            let entry = bytes.get(at..).and_then(|rest| rest.first_chunk::<3>());
+            let (Some(&[tag, hi, lo]), Some(offset)) = (entry, offsets.get_mut(index)) else {
+                return Err(truncated(at));
             };
-            r.take(len)?;
+            *offset = at as u32;
+            index += 1;
+            if tag == tag::UTF8 {
+                at += 3 + usize::from(u16::from_be_bytes([hi, lo]));
+                continue;
+            }
+            let size = entry_size(tag).ok_or_else(|| Error::new(at, ErrorKind::BadConstantTag(tag)))?;
+            at += size;
+            index += usize::from(size == LONG_SIZE);
         }
-        if offsets.len() != count.max(1) {
-            return Err(r.malformed("long constant past the end of the pool"));
+        if at > bytes.len() {
+            return Err(truncated(bytes.len()));
         }
-        Ok(ConstantPool { bytes, offsets, end: r.pos() })
+        if index > count {
+            return Err(Error::malformed(at, "long constant past the end of the pool"));
+        }
+        if u32::try_from(at).is_err() {
+            return Err(Error::malformed(0, "class file over 4 GB"));
+        }
+        offsets.resize(count, 0);
+        Ok(ConstantPool { bytes, offsets, end: at })
     }
 
     /// `constant_pool_count`: one more than the largest index.
@@ -199,6 +234,21 @@ impl<'a> ConstantPool<'a> {
             self.bytes.get(at + 3..)?.get(..len)
         };
         read().ok_or_else(|| self.bad(index))
+    }
+
+    /// Fails if the entry is not a `CONSTANT_Utf8`.
+    #[inline]
+    pub(crate) fn check_utf8(&self, index: u16) -> Result<(), Error> {
+        match self.tag(index) {
+            Some(tag::UTF8) => Ok(()),
+            _ => Err(self.bad(index)),
+        }
+    }
+
+    /// Indices of all classes.
+    pub(crate) fn classes(&self) -> impl Iterator<Item = u16> + '_ {
+        let entries = self.offsets.iter().zip(0..);
+        entries.filter(|(at, _)| self.bytes.get(**at as usize) == Some(&tag::CLASS)).map(|(_, index)| index)
     }
 
     /// Internal name of a `CONSTANT_Class`.
@@ -271,13 +321,14 @@ impl<'a> ConstantPool<'a> {
     /// The entry's bytes, tag included.
     pub(crate) fn raw(&self, index: u16) -> Option<&'a [u8]> {
         let at = self.offset(index)?;
-        let len = match *self.bytes.get(at)? {
-            tag::UTF8 => 3 + usize::from(be16(self.bytes, at + 1)?),
-            tag::CLASS | tag::STRING | tag::METHOD_TYPE | tag::MODULE | tag::PACKAGE => 3,
-            tag::METHOD_HANDLE => 4,
-            tag::LONG | tag::DOUBLE => 9,
-            _ => 5,
-        };
-        self.bytes.get(at..)?.get(..len)
+        let rest = self.bytes.get(at..)?;
+        rest.get(..raw_size(rest)?)
     }
+}
+
+/// Bytes taken by the entry that `bytes` begin with.
+pub(crate) fn raw_size(bytes: &[u8]) -> Option<usize> {
+    let tag = *bytes.first()?;
+    let text = if tag == tag::UTF8 { usize::from(be16(bytes, 1)?) } else { 0 };
+    Some(entry_size(tag)? + text)
 }

@@ -32,6 +32,11 @@ impl<'a> Reader<'a> {
         self.pos
     }
 
+    /// Position as errors have it.
+    pub(crate) fn offset(&self) -> usize {
+        self.base + self.pos
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.pos >= self.data.len()
     }
@@ -74,6 +79,18 @@ impl<'a> Reader<'a> {
             Some(v) => {
                 self.pos += 4;
                 Ok(v)
+            }
+            None => Err(self.truncated()),
+        }
+    }
+
+    /// The next `N` bytes.
+    #[inline]
+    pub(crate) fn chunk<const N: usize>(&mut self) -> Result<&'a [u8; N], Error> {
+        match self.data.get(self.pos..).and_then(|rest| rest.first_chunk()) {
+            Some(bytes) => {
+                self.pos += N;
+                Ok(bytes)
             }
             None => Err(self.truncated()),
         }

@@ -1,32 +1,38 @@
 //! One pass over a method's code that finds instruction starts, branch targets and what has to be relocated.
+//!
+//! Where an instruction starts follows from the length of the one before: a chain of dependent loads. The lengths of 64
+//! bytes are therefore looked up first, as if every byte were an opcode, which leaves one load per link of the chain.
 
 use crate::code::Code;
 use crate::error::{Error, ErrorKind};
-use crate::instruction::{Instruction, length_at};
-use crate::opcode::{InstructionClass, length_and_class, opcode};
+use crate::instruction::{Instruction, branch_target_at, length_at};
+use crate::opcode::{self, InstructionClass, is_plain, length_of, opcode, packed};
 
-/// An instruction starts here.
-pub(crate) const START: u8 = 1;
-/// A branch, switch or `jsr` goes here.
-pub(crate) const TARGET: u8 = 2;
-/// An exception handler starts here.
-pub(crate) const HANDLER: u8 = 4;
-/// A branch from here or further down goes back here.
-pub(crate) const LOOP: u8 = 8;
-/// Control can come here from the instruction before.
-pub(crate) const FALLS_IN: u8 = 16;
+/// What is known of 64 bytes of code, a bit for each.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Marks {
+    /// An instruction starts here.
+    pub(crate) starts: u64,
+    /// A branch, switch or `jsr` goes here.
+    pub(crate) targets: u64,
+    /// An exception handler starts here.
+    pub(crate) handlers: u64,
+    /// A branch from here or further down goes back here.
+    pub(crate) loops: u64,
+    /// The instruction before transfers control, or is a `jsr`.
+    pub(crate) after: u64,
+    /// Control never comes here from the instruction before.
+    pub(crate) apart: u64,
+}
 
-/// The instruction before transfers control, or is a `jsr`.
-pub(crate) const AFTER: u8 = 32;
-
-/// A byte of flags per code byte (and one past the end), and the instructions that hold code offsets.
+/// Marks of all code bytes (and one past the end), and the instructions that hold code offsets.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
-    flags: Vec<u8>,
+    marks: Vec<Marks>,
     /// Branches and switches in code order.
-    pub(crate) jumps: Vec<u32>,
+    pub(crate) jumps: Vec<u16>,
     /// All returns in code order.
-    pub(crate) returns: Vec<u32>,
+    pub(crate) returns: Vec<u16>,
 }
 
 impl Scan {
@@ -34,30 +40,29 @@ impl Scan {
     #[inline(never)]
     pub(crate) fn run(&mut self, code: &Code<'_>) -> Result<(), Error> {
         let bytes = code.bytes;
-        self.flags.clear();
-        self.flags.resize(bytes.len() + 1, 0);
+        self.marks.clear();
+        self.marks.reserve_exact(bytes.len() / 64 + 1);
+        self.marks.resize(bytes.len() / 64 + 1, Marks::default());
         self.jumps.clear();
         self.returns.clear();
+        let mut lengths = [0u8; 64];
         let mut bci = 0;
-        let mut state = START;
-        while let Some(&op) = bytes.get(bci) {
-            let (length, class) = length_and_class(op);
-            if let Some(flags) = self.flags.get_mut(bci) {
-                *flags |= state;
+        for (i, chunk) in bytes.chunks(64).enumerate() {
+            for (length, &op) in lengths.iter_mut().zip(chunk) {
+                *length = packed(op);
             }
-            state = START | FALLS_IN;
-            if class >= InstructionClass::Throw as u8 {
-                self.control(bytes, bci as u32, opcode(op).class)?;
-                state = if opcode(op).falls_through() { START | FALLS_IN | AFTER } else { START | AFTER };
+            let base = i * 64;
+            let mut starts = 0;
+            let mut at = bci - base;
+            while at < chunk.len() {
+                starts |= 1 << (at % 64);
+                let packed = lengths.get(at % 64).copied().unwrap_or(0);
+                at += if is_plain(packed) { length_of(packed) } else { self.control(bytes, base + at)? };
             }
-            bci += if length != 0 {
-                usize::from(length)
-            } else {
-                if op == crate::opcode::WIDE && bytes.get(bci + 1) == Some(&crate::opcode::RET) {
-                    state = START | AFTER;
-                }
-                length_at(bytes, bci).ok_or_else(|| Error::new(bci, ErrorKind::BadInstruction(op)))?
-            };
+            bci = base + at;
+            if let Some(marks) = self.marks.get_mut(i) {
+                marks.starts = starts;
+            }
         }
         if bci != bytes.len() {
             return Err(Error::malformed(bci, "last instruction cut short"));
@@ -66,78 +71,125 @@ impl Scan {
         self.check(bytes.len())
     }
 
-    fn control(&mut self, code: &[u8], bci: u32, class: InstructionClass) -> Result<(), Error> {
+    /// Notes an instruction that transfers control or has no fixed length; returns its length.
+    #[inline(never)]
+    fn control(&mut self, code: &[u8], bci: usize) -> Result<usize, Error> {
+        let bad = |op| Error::new(bci, ErrorKind::BadInstruction(op));
+        let op = code.get(bci).copied().unwrap_or(0);
+        let length = length_at(code, bci).ok_or_else(|| bad(op))?;
+        let effective = match op {
+            opcode::WIDE => code.get(bci + 1).copied().unwrap_or(0),
+            op => op,
+        };
+        // Code is shorter than 64 KB.
+        let place = bci as u16;
+        let class = opcode(effective).class;
         match class {
-            InstructionClass::Return => self.returns.push(bci),
+            InstructionClass::Return => self.returns.push(place),
             InstructionClass::Branch | InstructionClass::Goto | InstructionClass::Jsr => {
-                self.jumps.push(bci);
-                let target = Instruction::at(code, bci)?.branch_target().unwrap_or(u32::MAX);
-                self.target(bci, target)?;
+                self.jumps.push(place);
+                self.target(bci, branch_target_at(code, bci, length).ok_or_else(|| bad(op))?)?;
             }
             InstructionClass::Switch => {
-                self.jumps.push(bci);
-                if let Some(switch) = Instruction::at(code, bci)?.switch() {
+                self.jumps.push(place);
+                if let Some(switch) = Instruction::at(code, bci as u32)?.switch() {
                     self.target(bci, switch.default)?;
                     for (_, target) in switch.cases() {
                         self.target(bci, target)?;
                     }
                 }
             }
-            _ => {}
+            InstructionClass::Throw | InstructionClass::Ret => {}
+            _ => return Ok(length),
         }
-        Ok(())
+        let next = bci + length;
+        if let Some(marks) = self.marks.get_mut(next / 64) {
+            let bit = 1 << (next % 64);
+            marks.after |= bit;
+            if !opcode(effective).falls_through() {
+                marks.apart |= bit;
+            }
+        }
+        Ok(length)
     }
 
     #[inline]
-    fn target(&mut self, from: u32, to: u32) -> Result<(), Error> {
-        match self.flags.get_mut(to as usize) {
-            Some(flags) => *flags |= if to <= from { TARGET | LOOP } else { TARGET },
-            None => return Err(Error::malformed(from as usize, "branch out of the code")),
+    fn target(&mut self, from: usize, to: u32) -> Result<(), Error> {
+        let to = to as usize;
+        match self.marks.get_mut(to / 64) {
+            Some(marks) => {
+                let bit = 1 << (to % 64);
+                marks.targets |= bit;
+                if to <= from {
+                    marks.loops |= bit;
+                }
+                Ok(())
+            }
+            None => Err(Error::malformed(from, "branch out of the code")),
         }
-        Ok(())
     }
 
     fn exceptions(&mut self, code: &Code<'_>) -> Result<(), Error> {
         for e in code.exceptions() {
-            let (start, end, handler) = (usize::from(e.start), usize::from(e.end), usize::from(e.handler));
-            if let Some(flags) = self.flags.get_mut(handler) {
-                // An exception thrown at or after the handler and caught by it is a backward transfer.
-                *flags |= if handler < end { HANDLER | LOOP } else { HANDLER };
+            let at_instructions = e.start < e.end
+                && self.is_start(e.start.into())
+                && self.is_start(e.handler.into())
+                && (self.is_start(e.end.into()) || usize::from(e.end) == code.bytes.len());
+            if !at_instructions {
+                return Err(Error::malformed(e.start.into(), "exception table entry not at instructions"));
             }
-            let starts = |at: usize| self.flags.get(at).is_some_and(|f| f & START != 0);
-            let valid =
-                start < end && starts(start) && starts(handler) && (starts(end) || end == code.bytes.len());
-            if !valid {
-                return Err(Error::malformed(start, "exception table entry not at instructions"));
+            if let Some(marks) = self.marks.get_mut(usize::from(e.handler / 64)) {
+                let bit = 1 << (e.handler % 64);
+                marks.handlers |= bit;
+                // An exception thrown at or after the handler and caught by it is a backward transfer.
+                if e.handler < e.end {
+                    marks.loops |= bit;
+                }
             }
         }
         Ok(())
     }
 
     fn check(&mut self, len: usize) -> Result<(), Error> {
-        // No early exit, so that it runs many bytes at a time.
-        let stray = self.flags.iter().fold(0, |stray, f| stray | ((f / TARGET) & !f & START));
-        if stray != 0 || self.flags.len() != len + 1 {
+        if let Some(last) = self.marks.last_mut() {
+            // Nothing starts at the end.
+            last.after &= !(1 << (len % 64));
+        }
+        if self.marks.iter().any(|m| m.targets & !m.starts != 0) {
             return Err(Error::malformed(len, "branch into an instruction or past the end"));
         }
         Ok(())
     }
 
-    /// Flags at a byte code index.
-    #[inline]
-    pub(crate) fn flags_at(&self, bci: u32) -> u8 {
-        self.flags.get(bci as usize).copied().unwrap_or(0)
+    /// The marks, 64 bytes of code at a time.
+    pub(crate) fn marks(&self) -> &[Marks] {
+        &self.marks
     }
 
-    /// Flags of all code bytes.
-    pub(crate) fn flags(&self) -> &[u8] {
-        self.flags.get(..self.flags.len().saturating_sub(1)).unwrap_or_default()
+    #[inline]
+    fn has(&self, bci: u32, kind: impl FnOnce(&Marks) -> u64) -> bool {
+        self.marks.get(bci as usize / 64).is_some_and(|m| kind(m) >> (bci % 64) & 1 != 0)
     }
 
     /// Does an instruction start here?
     #[inline]
     pub(crate) fn is_start(&self, bci: u32) -> bool {
-        self.flags_at(bci) & START != 0
+        self.has(bci, |m| m.starts)
+    }
+
+    /// Does a branch, switch or `jsr` go here?
+    pub(crate) fn is_target(&self, bci: u32) -> bool {
+        self.has(bci, |m| m.targets)
+    }
+
+    /// Does an exception handler start here?
+    pub(crate) fn is_handler(&self, bci: u32) -> bool {
+        self.has(bci, |m| m.handlers)
+    }
+
+    /// Can control come to this instruction from the one before?
+    pub(crate) fn falls_in(&self, bci: u32) -> bool {
+        bci != 0 && self.has(bci, |m| m.starts & !m.apart)
     }
 
     /// Instruction starts in `[from, to)`.
@@ -147,6 +199,13 @@ impl Scan {
 
     /// All instruction starts in order.
     pub(crate) fn starts(&self) -> impl Iterator<Item = u32> + '_ {
-        self.flags.iter().enumerate().filter(|(_, f)| **f & START != 0).map(|(bci, _)| bci as u32)
+        self.marks.iter().zip((0..).step_by(64)).flat_map(|(marks, base)| {
+            let mut left = marks.starts;
+            std::iter::from_fn(move || {
+                let bit = (left != 0).then(|| left.trailing_zeros())?;
+                left &= left - 1;
+                Some(base + bit)
+            })
+        })
     }
 }

@@ -1,4 +1,4 @@
-//! Peak memory while a class is rewritten, output included, with buffers reused from class to class.
+//! Peak memory while a class is rewritten: what parsing needs, all buffers, and the output.
 //!
 //! An allocator that counts needs `unsafe`; it only forwards to the system's.
 #![allow(unsafe_code)]
@@ -35,34 +35,53 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
+/// Peak memory of one class, in multiples of its size.
+fn extra(rewriter: &mut Rewriter, bytes: &[u8], shape: Shape) -> f64 {
+    let before = LIVE.load(Relaxed);
+    PEAK.store(before, Relaxed);
+    let class = ClassFile::parse(bytes).expect("parses");
+    assert!(!rewriter.rewrite(&class, shape).is_empty());
+    let extra = (PEAK.load(Relaxed) - before) as f64 / bytes.len() as f64;
+    rewriter.refused.clear();
+    extra
+}
+
+/// Four times the class is enough for a counter in every block where buffers are kept from class to class. The other bounds
+/// are what it takes today: docs/classfile.md says for which classes.
 #[test]
-fn rewriting_takes_less_than_four_times_the_class() {
+fn rewriting_takes_a_few_times_the_class() {
+    let mut over = Vec::new();
     for jdk in support::jdks() {
-        for shape in [Shape::Counter, Shape::Full] {
+        let files = support::sampled(support::class_files(&jdk.classes()));
+        let classes: Vec<Vec<u8>> = files.iter().map(|file| std::fs::read(file).expect("class")).collect();
+        for (shape, keeps_buffers, bound) in [
+            (Shape::Counter, false, 6.0),
+            (Shape::Counter, true, 4.0),
+            (Shape::Full, false, 6.5),
+            (Shape::Full, true, 5.0),
+        ] {
             let mut rewriter = Rewriter::default();
-            let (mut worst, mut worst_name, mut sum, mut count) = (0.0f64, String::new(), 0.0, 0u32);
-            for file in support::sampled(support::class_files(&jdk.classes())) {
-                let bytes = std::fs::read(&file).expect("class");
-                let before = LIVE.load(Relaxed);
-                PEAK.store(before, Relaxed);
-                let class = ClassFile::parse(&bytes).expect("parses");
-                let written = rewriter.rewrite(&class, shape).len();
-                let extra = (PEAK.load(Relaxed) - before) as f64 / bytes.len() as f64;
-                rewriter.refused.clear();
-                assert!(written > 0);
-                sum += extra;
-                count += 1;
-                if extra > worst {
-                    (worst, worst_name) = (extra, file.display().to_string());
+            let mut all: Vec<(f64, usize)> = Vec::new();
+            for (i, bytes) in classes.iter().enumerate() {
+                if !keeps_buffers {
+                    rewriter = Rewriter::default();
                 }
+                all.push((extra(&mut rewriter, bytes, shape), i));
             }
+            let mean = all.iter().map(|(extra, _)| extra).sum::<f64>() / all.len() as f64;
+            let above = all.iter().filter(|(extra, _)| *extra >= 4.0).count();
+            let (worst, i) = all.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)).expect("classes");
+            let (name, size) = (files[i].display(), classes[i].len());
+            let buffers = if keeps_buffers { "kept" } else { "new" };
             println!(
-                "{} {shape:?}: mean {:.2}, worst {worst:.2} ({worst_name})",
+                "{} {shape:?}, {buffers} buffers: mean {mean:.2}, worst {worst:.2} ({name}, {size} bytes), {above} of {} above",
                 jdk.name,
-                sum / f64::from(count)
+                classes.len()
             );
-            // The other shape makes a block of almost every instruction; its figures are for the record.
-            assert!(worst < 4.0 || shape == Shape::Full, "{shape:?} takes {worst:.2} times {worst_name}");
+            if worst >= bound {
+                over.push(format!("{shape:?}, {buffers} buffers: {worst:.2} times {name}"));
+            }
         }
     }
+    assert!(over.is_empty(), "{over:#?}");
 }

@@ -48,13 +48,13 @@ pub fn updates(
         }
     }
     let mut longest = vec![0u32; blocks.len()];
-    for (index, block) in blocks.as_slice().iter().enumerate().rev() {
+    for (index, block) in blocks.iter().enumerate().rev() {
         let next = flow.get(index).into_iter().flatten().filter(|(_, kind)| *kind != FlowKind::Exception);
         let beyond = next.filter_map(|&(to, _)| match updated.get(to) {
             Some(false) => longest.get(to).copied(),
             _ => Some(0),
         });
-        let whole = cost(block).saturating_add(beyond.max().unwrap_or(0));
+        let whole = cost(&block).saturating_add(beyond.max().unwrap_or(0));
         if let Some(entry) = longest.get_mut(index) {
             *entry = whole;
         }
@@ -86,7 +86,7 @@ fn calls_unchecked(
     let mut seen = vec![false; blocks.len()];
     let mut pending = vec![0];
     while let Some(index) = pending.pop() {
-        let Some(block) = blocks.as_slice().get(index).filter(|block| !block.is_loop_header) else {
+        let Some(block) = blocks.get(index).filter(|block| !block.is_loop_header) else {
             continue;
         };
         match seen.get_mut(index) {

@@ -100,10 +100,10 @@ impl Analysis {
         let (counter, per_call) = if !whole_blocks {
             (Counter::Local, 0)
         } else if one_way.is_straight_line() {
-            (Counter::Calls, one_way.iter().map(|block| plan.cost(block, &body)).sum())
+            (Counter::Calls, one_way.iter().map(|block| plan.cost(&block, &body)).sum())
         } else {
             let counter = if one_way.has_loops() { Counter::Local } else { Counter::Memory };
-            (counter, first.map_or(0, |block| plan.cost(block, &body)))
+            (counter, first.map_or(0, |block| plan.cost(&block, &body)))
         };
         let counters = Counters::new(plan, &blocks, &body);
         Analysis { leaf, counter, per_call, blocks, one_way, counters, calls }
@@ -290,7 +290,7 @@ impl Inserter<'_, '_, '_, '_> {
             match self.analysis.counter {
                 Counter::Memory if !follows_from_calls => {
                     s.lload(home);
-                    self.probes.int(self.code.pool(), &mut s, self.plan.cost(block, &body))?;
+                    self.probes.int(self.code.pool(), &mut s, self.plan.cost(&block, &body))?;
                     self.probes.shared(self.code.pool(), &mut s, "count", "(JI)V")?;
                 }
                 Counter::Local => {
@@ -300,7 +300,7 @@ impl Inserter<'_, '_, '_, '_> {
                         s.istore(count);
                     }
                     if !follows_from_calls {
-                        s.iinc(count, self.plan.cost(block, &body).cast_signed());
+                        s.iinc(count, self.plan.cost(&block, &body).cast_signed());
                     }
                 }
                 _ => {}

@@ -22,7 +22,7 @@ impl Counters {
         }
         let mut next = 0;
         for block in blocks.iter() {
-            let allocations = allocations(block, code);
+            let allocations = allocations(&block, code);
             let counted = plan.blocks || allocations > 0;
             counters.of_block.push(counted.then_some(next));
             if counted {

@@ -76,7 +76,7 @@ fn count(
     let leaf = !loading && is_leaf(&method, &body);
     // As in exact profiles: the whole length, unless it matters how far an exception let it get.
     let straight = one_way.is_straight_line() && (leaf || plan.analysis == BlockAnalysis::Default);
-    let length: u32 = one_way.iter().map(|block| plan.cost(block, &body)).sum();
+    let length: u32 = one_way.iter().map(|block| plan.cost(&block, &body)).sum();
     let mut s = Snippet::new();
     if leaf && straight {
         probes.word(code.pool(), &mut s, id)?;
@@ -163,7 +163,7 @@ fn insert_counting<'e, 'c, 'a>(
             spend(code, &mut s)?;
             s.istore(count);
         }
-        s.iinc(count, plan.cost(block, &body).cast_signed());
+        s.iinc(count, plan.cost(&block, &body).cast_signed());
         code.insert_before(block.start, &s)?;
     }
     Ok(())

@@ -189,7 +189,7 @@ impl Inserter<'_, '_, '_, '_> {
             match self.analysis.counter {
                 Counter::Memory if !follows_from_calls => {
                     self.homes(&mut s);
-                    self.probes.int(self.code.pool(), &mut s, self.plan.cost(block, &body))?;
+                    self.probes.int(self.code.pool(), &mut s, self.plan.cost(&block, &body))?;
                     self.add_to_homes(&mut s)?;
                 }
                 Counter::Local => {
@@ -204,7 +204,7 @@ impl Inserter<'_, '_, '_, '_> {
                         s.istore(self.count);
                     }
                     if !follows_from_calls {
-                        s.iinc(self.count, self.plan.cost(block, &body).cast_signed());
+                        s.iinc(self.count, self.plan.cost(&block, &body).cast_signed());
                     }
                 }
                 _ => {}

@@ -3,15 +3,15 @@
 use super::emit;
 use super::frame_table;
 use super::layout::{EdgeInsertion, EdgeKey, Insertion, Rank, Span};
-use super::{ClassEditor, PoolEditor, Snippet, Splice, this};
+use super::this::{self, Region};
+use super::{ClassEditor, PoolEditor, Snippet};
 use crate::blocks::{BlockAnalysis, Blocks};
 use crate::class::{Attribute, Method};
 use crate::code::Code;
 use crate::error::EditError;
-use crate::frames::{self, VType};
 use crate::instruction::Instruction;
 use crate::opcode::InstructionClass;
-use crate::scan::FALLS_IN;
+use crate::types::{self, VType};
 
 /// Type of a new local variable, as the verifier sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,14 +136,13 @@ impl<'e, 'c, 'a> CodeEditor<'e, 'c, 'a> {
     /// A new local variable. The entry snippets must assign it: every stack map frame will declare it.
     pub fn new_local(&mut self, t: VerificationType) -> Result<u16, EditError> {
         let new_locals = &mut self.class.scratch.new_locals;
-        let used: usize = new_locals.iter().map(|t| t.slots()).sum();
-        let slot = usize::from(self.code.max_locals) + used;
+        let slot = usize::from(self.code.max_locals) + new_locals.slots();
         let t = match t {
-            VerificationType::Int => VType::plain(frames::INTEGER),
-            VerificationType::Float => VType::plain(frames::FLOAT),
-            VerificationType::Long => VType::plain(frames::LONG),
-            VerificationType::Double => VType::plain(frames::DOUBLE),
-            VerificationType::Object(class) => VType::new(frames::OBJECT, class.into()),
+            VerificationType::Int => VType::plain(types::INTEGER),
+            VerificationType::Float => VType::plain(types::FLOAT),
+            VerificationType::Long => VType::plain(types::LONG),
+            VerificationType::Double => VType::plain(types::DOUBLE),
+            VerificationType::Object(class) => VType::new(types::OBJECT, class.into()),
         };
         if slot + t.slots() > 65_535 {
             return Err(EditError::TooManyLocals);
@@ -152,36 +151,45 @@ impl<'e, 'c, 'a> CodeEditor<'e, 'c, 'a> {
         u16::try_from(slot).map_err(|_| EditError::TooManyLocals)
     }
 
+    /// Makes room for this many more insertions. Without, the memory for them grows as they come, and is needed twice when
+    /// it does.
+    pub fn reserve(&mut self, insertions: usize) {
+        let scratch = &mut self.class.scratch;
+        // There may be something else at the entry and before returns.
+        let needed = insertions + scratch.scan.returns.len() + 4;
+        scratch.layout.insertions.reserve_exact(needed);
+    }
+
     fn keep(&mut self, snippet: &Snippet) -> Result<Span, EditError> {
         if let Some(what) = snippet.error() {
             return Err(EditError::BadSnippet(what));
         }
-        let snippets = &mut self.class.scratch.layout.snippets;
-        let start = snippets.len() as u32;
-        // Keeps all sums of lengths far from overflow; no method could hold this much.
-        if snippets.len() > 1 << 24 {
-            return Err(EditError::TooLarge { size: start });
-        }
-        let len = u16::try_from(snippet.bytes().len())
-            .map_err(|_| EditError::BadSnippet("longer than a method"))?;
-        // Counters of neighbouring blocks are often the same.
-        if let Some(at) = start.checked_sub(len.into())
-            && snippets.ends_with(snippet.bytes())
+        let layout = &mut self.class.scratch.layout;
+        let size = layout.snippets.len() + snippet.bytes().len();
+        let (Ok(start), Ok(len)) = (layout.snippets.len().try_into(), snippet.bytes().len().try_into())
+        else {
+            return Err(EditError::TooLarge { size: size as u32 });
+        };
+        // What goes before all returns is the same for each. Only the last snippet is looked at, so that snippets stay in
+        // the order in which they were given.
+        if let Some(last) = layout.last_snippet.filter(|last| last.len == len)
+            && layout.snippets.ends_with(snippet.bytes())
         {
-            return Ok(Span { start: at, len });
+            return Ok(last);
         }
-        snippets.extend_from_slice(snippet.bytes());
+        layout.snippets.extend_from_slice(snippet.bytes());
+        layout.last_snippet = Some(Span { start, len });
         Ok(Span { start, len })
     }
 
-    fn keep_balanced(&mut self, snippet: &Snippet) -> Result<Span, EditError> {
+    fn check_balanced(snippet: &Snippet) -> Result<(), EditError> {
         if snippet.net_effect() != 0 {
             return Err(EditError::BadSnippet("changes the stack depth"));
         }
         if snippet.is_terminal() {
             return Err(EditError::BadSnippet("does not reach its end"));
         }
-        self.keep(snippet)
+        Ok(())
     }
 
     fn insert(&mut self, bci: u32, rank: Rank, snippet: &Snippet) -> Result<(), EditError> {
@@ -191,14 +199,22 @@ impl<'e, 'c, 'a> CodeEditor<'e, 'c, 'a> {
         if snippet.bytes().is_empty() && snippet.error().is_none() {
             return Ok(());
         }
-        let span = self.keep_balanced(snippet)?;
+        Self::check_balanced(snippet)?;
+        let bci = u16::try_from(bci).map_err(|_| EditError::NotAnInstruction { bci })?;
+        let place = Insertion::place(bci, rank);
+        let layout = &self.class.scratch.layout;
+        let comes_last = layout.insertions.last().is_none_or(|last| last.is_before(place));
+        let in_use = u16::try_from(layout.snippets.len()).ok().filter(|_| comes_last);
+        let insertion = match (snippet.short(), in_use) {
+            (Some((bytes, len)), Some(in_use)) => Insertion::short(place, in_use, bytes, len),
+            _ => Insertion::kept(place, self.keep(snippet)?),
+        };
         if rank == Rank::Entry {
             self.entry_growth = self.entry_growth.max(snippet.max_growth());
         } else {
             self.growth = self.growth.max(snippet.max_growth());
         }
-        let bci = u16::try_from(bci).map_err(|_| EditError::NotAnInstruction { bci })?;
-        self.class.scratch.layout.insertions.push(Insertion { snippet: span, bci, rank });
+        self.class.scratch.layout.insertions.push(insertion);
         Ok(())
     }
 
@@ -218,7 +234,7 @@ impl<'e, 'c, 'a> CodeEditor<'e, 'c, 'a> {
     /// Run only when control falls through from the instruction before.
     pub fn insert_fall_through(&mut self, bci: u32, snippet: &Snippet) -> Result<(), EditError> {
         // Where nothing falls through it would be dead code, for which the verifier wants a frame.
-        let reached = self.class.scratch.scan.flags_at(bci) & FALLS_IN != 0;
+        let reached = self.class.scratch.scan.falls_in(bci);
         if !reached && self.class.scratch.scan.is_start(bci) {
             return Ok(());
         }
@@ -228,14 +244,14 @@ impl<'e, 'c, 'a> CodeEditor<'e, 'c, 'a> {
     /// Run before every return, after counters inserted before the same instruction. The result is on the stack.
     pub fn insert_before_returns(&mut self, snippet: &Snippet) -> Result<(), EditError> {
         let returns = std::mem::take(&mut self.class.scratch.scan.returns);
-        let inserted = returns.iter().try_for_each(|&bci| self.insert(bci, Rank::Leave, snippet));
+        let inserted = returns.iter().try_for_each(|&bci| self.insert(bci.into(), Rank::Leave, snippet));
         self.class.scratch.scan.returns = returns;
         inserted
     }
 
     /// Run when an exception arrives at the handler, before the code there, but not when a branch goes there.
     pub fn insert_at_handler(&mut self, handler: u32, snippet: &Snippet) -> Result<(), EditError> {
-        if self.class.scratch.scan.flags_at(handler) & crate::scan::HANDLER == 0 {
+        if !self.class.scratch.scan.is_handler(handler) {
             return Err(EditError::NotAnInstruction { bci: handler });
         }
         match frame_table::handler_place(self, handler) {
@@ -272,7 +288,8 @@ impl<'e, 'c, 'a> CodeEditor<'e, 'c, 'a> {
     }
 
     fn insert_stub(&mut self, key: EdgeKey, target: u32, snippet: &Snippet) -> Result<(), EditError> {
-        let span = self.keep_balanced(snippet)?;
+        Self::check_balanced(snippet)?;
+        let span = self.keep(snippet)?;
         self.growth = self.growth.max(snippet.max_growth());
         self.class.scratch.layout.edges.push(EdgeInsertion {
             key,
@@ -307,50 +324,52 @@ impl<'e, 'c, 'a> CodeEditor<'e, 'c, 'a> {
         if self.method.is_empty_finalizer() {
             return Err(EditError::EmptyFinalizer);
         }
-        let mut catch_all = self.catch_all;
-        let handler_len = catch_all.map_or(0, |c| u32::from(c.snippet.len));
-        let scratch = &mut self.class.scratch;
-        scratch.layout.compute(&self.code, &scratch.scan, handler_len)?;
-        let mut regions = std::mem::take(&mut scratch.regions);
-        regions.clear();
-        let mut new_size = scratch.layout.stubs_end;
-        if let Some(catch_all) = &mut catch_all {
-            this::regions(&mut self, &mut regions)?;
-            for (handler, uninitialized) in catch_all.handlers.iter_mut().zip([false, true]) {
-                if regions.iter().any(|r| r.uninitialized == uninitialized) {
-                    *handler = Some(new_size);
-                    new_size += handler_len;
-                }
-            }
-        }
-        if new_size > 65_535 {
-            return Err(EditError::TooLarge { size: new_size });
-        }
-        if new_size > self.limit {
-            return Err(EditError::OverLimit { size: new_size, limit: self.limit });
-        }
         let deepest = (u32::from(self.code.max_stack) + self.growth)
             .max(self.entry_growth)
-            .max(catch_all.map_or(0, |c| c.growth));
+            .max(self.catch_all.map_or(0, |c| c.growth));
         let max_stack = u16::try_from(deepest).map_err(|_| EditError::StackTooDeep)?;
 
-        let mut out = std::mem::take(&mut self.class.scratch.code);
-        let start = out.len();
-        let written = emit::code_attribute(&mut self, &mut out, max_stack, catch_all.as_ref(), &regions);
-        if written.is_err() {
-            out.truncate(start);
+        let (old_start, old_len) = (self.attribute.offset, 6 + self.attribute.data.len());
+        let class = self.class.class;
+        // Frames that were a byte may have to list all locals: an eighth of everything else a method has is about that.
+        let growth = self.class.scratch.layout.growth(&self.class.scratch.scan) as usize
+            + self.catch_all.map_or(0, |c| 2 * usize::from(c.snippet.len) + 64)
+            + (old_len - self.code.bytes.len()) / 8
+            + self.class.pool.added().len();
+        let mut output = std::mem::take(&mut self.class.scratch.output);
+        let mut regions = std::mem::take(&mut self.class.scratch.regions);
+        let written = output.replace(class, old_start, old_start + old_len, growth, |out| {
+            emit::code_attribute(&mut self, out, max_stack, &mut regions)
+        });
+        self.class.scratch.output = output;
+        self.class.scratch.regions = regions;
+        Ok(Edited { old_size: self.code.bytes.len() as u32, new_size: written? })
+    }
+
+    /// Where the handlers of the catch-all go, after the code, and what they cover.
+    pub(crate) fn place_catch_all(
+        &mut self,
+        regions: &mut Vec<Region>,
+    ) -> Result<Option<CatchAll>, EditError> {
+        regions.clear();
+        let Some(mut catch_all) = self.catch_all else { return Ok(None) };
+        this::regions(self, regions)?;
+        let mut position = self.class.scratch.layout.stubs_end;
+        for (handler, uninitialized) in catch_all.handlers.iter_mut().zip([false, true]) {
+            if regions.iter().any(|r| r.uninitialized == uninitialized) {
+                *handler = Some(position);
+                position += u32::from(catch_all.snippet.len);
+            }
         }
-        let end = out.len();
-        let scratch = &mut self.class.scratch;
-        scratch.code = out;
-        scratch.regions = regions;
-        written?;
-        let old_start = self.attribute.offset;
-        let splice = Splice { old_start, old_end: old_start + 6 + self.attribute.data.len(), start, end };
-        if scratch.splices.last().is_some_and(|s| s.old_start >= old_start) {
-            scratch.splices.retain(|s| s.old_start != old_start);
+        Ok(Some(catch_all))
+    }
+
+    /// Is the new code as short as it must be?
+    pub(crate) fn check_size(&self, size: usize) -> Result<u32, EditError> {
+        match size as u32 {
+            size @ 65_536.. => Err(EditError::TooLarge { size }),
+            size if size > self.limit => Err(EditError::OverLimit { size, limit: self.limit }),
+            size => Ok(size),
         }
-        scratch.splices.push(splice);
-        Ok(Edited { old_size: self.code.bytes.len() as u32, new_size })
     }
 }

@@ -1,177 +1,49 @@
 //! Writing the edited `Code` attribute.
 
 use super::frame_table;
-use super::layout::{EdgeKey, Layout, padding};
+use super::layout::{EdgeKey, Layout};
 use super::this::Region;
+use super::weave;
 use super::{CatchAll, CodeEditor};
 use crate::class::Attribute;
 use crate::code::Code;
 use crate::error::{EditError, Error};
-use crate::instruction::Instruction;
-use crate::opcode::{self, InstructionClass, opcode};
-use crate::read::Reader;
-use crate::scan::Scan;
+use crate::read::be16;
 
-/// Writes the whole attribute, name and length included, at the end of `out`.
+/// Writes the whole attribute, name and length included, at the end of `out`. Returns the length of the code.
 pub(crate) fn code_attribute(
     editor: &mut CodeEditor<'_, '_, '_>,
     out: &mut Vec<u8>,
     max_stack: u16,
-    catch_all: Option<&CatchAll>,
-    regions: &[Region],
-) -> Result<(), EditError> {
+    regions: &mut Vec<Region>,
+) -> Result<u32, EditError> {
     let code = editor.code;
     let scratch = &mut editor.class.scratch;
-    let new_slots: usize = scratch.new_locals.iter().map(|t| t.slots()).sum();
-    let max_locals =
-        u16::try_from(usize::from(code.max_locals) + new_slots).map_err(|_| EditError::TooManyLocals)?;
-    out.extend(editor.attribute.name_index.to_be_bytes());
-    let length_at = out.len();
-    out.extend([0; 4]);
-    out.extend(max_stack.to_be_bytes());
-    out.extend(max_locals.to_be_bytes());
-    out.extend([0; 4]);
+    let max_locals = u16::try_from(usize::from(code.max_locals) + scratch.new_locals.slots())
+        .map_err(|_| EditError::TooManyLocals)?;
+    let body = begin(out, editor.attribute.name_index);
+    let ([a, b], [c, d]) = (max_stack.to_be_bytes(), max_locals.to_be_bytes());
+    out.extend_from_slice(&[a, b, c, d, 0, 0, 0, 0]);
     let start = out.len();
-    instructions(out, &code, &scratch.scan, &scratch.layout)?;
-    stubs(out, start, &scratch.layout)?;
-    if let Some(catch_all) = catch_all {
+    weave::code(out, &editor.attribute, &code, &scratch.scan, &mut scratch.layout)?;
+    let catch_all = editor.place_catch_all(regions)?;
+    if let Some(catch_all) = &catch_all {
         for _ in 0..catch_all.copies() {
-            out.extend_from_slice(scratch.layout.bytes(catch_all.snippet));
+            out.extend_from_slice(editor.class.scratch.layout.bytes(catch_all.snippet));
         }
     }
-    let size = (out.len() - start) as u32;
+    let size = editor.check_size(out.len() - start)?;
     patch(out, start - 4, size);
-    exceptions(out, &code, &scratch.layout, catch_all, regions)?;
-    attributes(editor, out, catch_all)?;
-    let length = u32::try_from(out.len() - length_at - 4).map_err(|_| EditError::FramesTooLarge)?;
-    patch(out, length_at, length);
-    Ok(())
+    exceptions(out, &code, &editor.class.scratch.layout, catch_all.as_ref(), regions)?;
+    attributes(editor, out, catch_all.as_ref())?;
+    end(out, body)?;
+    Ok(size)
 }
 
 fn patch(out: &mut [u8], at: usize, value: u32) {
     if let Some(field) = out.get_mut(at..at + 4) {
         field.copy_from_slice(&value.to_be_bytes());
     }
-}
-
-/// Copies runs of code, with snippets and relocated jumps in between.
-fn instructions(out: &mut Vec<u8>, code: &Code<'_>, scan: &Scan, layout: &Layout) -> Result<(), EditError> {
-    let start = out.len();
-    let mut copied = 0usize;
-    let mut insertions = layout.insertions.iter().peekable();
-    let mut jumps = scan.jumps.iter().enumerate().peekable();
-    loop {
-        let jump = jumps.peek().map(|(_, bci)| **bci);
-        let bci = match (insertions.peek().map(|i| i.bci.into()), jump) {
-            (Some(a), Some(b)) => a.min(b),
-            (Some(a), None) | (None, Some(a)) => a,
-            (None, None) => break,
-        };
-        out.extend_from_slice(code.bytes.get(copied..bci as usize).unwrap_or_default());
-        copied = bci as usize;
-        while let Some(i) = insertions.next_if(|i| u32::from(i.bci) == bci) {
-            out.extend_from_slice(layout.bytes(i.snippet));
-        }
-        if jump == Some(bci) {
-            let long = jumps.next().is_some_and(|(i, _)| layout.long.get(i) == Some(&true));
-            let instruction = Instruction::at(code.bytes, bci)?;
-            let position = (out.len() - start) as u32;
-            if opcode(instruction.opcode).class == InstructionClass::Switch {
-                switch(out, &instruction, position, layout);
-            } else {
-                branch(out, &instruction, position, layout, long)?;
-            }
-            copied = instruction.end() as usize;
-        }
-    }
-    out.extend_from_slice(code.bytes.get(copied..).unwrap_or_default());
-    Ok(())
-}
-
-fn offset(from: u32, to: u32) -> i32 {
-    (i64::from(to) - i64::from(from)) as i32
-}
-
-fn branch(
-    out: &mut Vec<u8>,
-    instruction: &Instruction<'_>,
-    position: u32,
-    layout: &Layout,
-    long: bool,
-) -> Result<(), EditError> {
-    let op = instruction.opcode;
-    let stub = layout.stub(EdgeKey::Branch(instruction.bci));
-    let to = stub.unwrap_or_else(|| layout.label(instruction.branch_target().unwrap_or(0)));
-    let distance = offset(position, to);
-    if instruction.len() == 5 {
-        out.push(op);
-        out.extend(distance.to_be_bytes());
-    } else if !long {
-        let distance = i16::try_from(distance).map_err(|_| EditError::OffsetOverflow)?;
-        out.push(op);
-        out.extend(distance.to_be_bytes());
-    } else if opcode(op).class == InstructionClass::Branch {
-        out.extend([inverse(op), 0, 8, opcode::GOTO_W]);
-        out.extend(offset(position + 3, to).to_be_bytes());
-    } else {
-        out.push(if op == opcode::JSR { opcode::JSR_W } else { opcode::GOTO_W });
-        out.extend(distance.to_be_bytes());
-    }
-    Ok(())
-}
-
-/// The branch taken exactly when `op` is not.
-fn inverse(op: u8) -> u8 {
-    match op {
-        // ifnull and ifnonnull are 0xc6 and 0xc7, all others pair up from 0x99.
-        opcode::IFNULL | opcode::IFNONNULL => op ^ 1,
-        _ => ((op + 1) ^ 1).wrapping_sub(1),
-    }
-}
-
-fn switch(out: &mut Vec<u8>, instruction: &Instruction<'_>, position: u32, layout: &Layout) {
-    let Some(switch) = instruction.switch() else { return };
-    let bci = instruction.bci;
-    let to = |key: EdgeKey, target: u32| {
-        offset(position, layout.stub(key).unwrap_or_else(|| layout.label(target))).to_be_bytes()
-    };
-    out.push(instruction.opcode);
-    out.extend(std::iter::repeat_n(0, usize::try_from(padding(position)).unwrap_or(0)));
-    out.extend(to(EdgeKey::Default(bci), switch.default));
-    let count = switch.len() as i32;
-    match switch.low {
-        Some(low) => {
-            out.extend(low.to_be_bytes());
-            out.extend(low.wrapping_add(count - 1).to_be_bytes());
-        }
-        None => out.extend(count.to_be_bytes()),
-    }
-    for (i, (key, target)) in switch.cases().enumerate() {
-        if switch.low.is_none() {
-            out.extend(key.to_be_bytes());
-        }
-        out.extend(to(EdgeKey::Case(bci, i as u32), target));
-    }
-}
-
-/// Snippets on edges, each followed by a jump to where the edge went.
-fn stubs(out: &mut Vec<u8>, start: usize, layout: &Layout) -> Result<(), EditError> {
-    for (i, edge) in layout.edges.iter().enumerate() {
-        out.extend_from_slice(layout.bytes(edge.snippet));
-        if layout.edges.get(i + 1).is_some_and(|next| next.key == edge.key) {
-            continue;
-        }
-        let distance = offset((out.len() - start) as u32, layout.label(edge.target));
-        if layout.long.is_empty() {
-            let distance = i16::try_from(distance).map_err(|_| EditError::OffsetOverflow)?;
-            out.push(opcode::GOTO);
-            out.extend(distance.to_be_bytes());
-        } else {
-            out.push(opcode::GOTO_W);
-            out.extend(distance.to_be_bytes());
-        }
-    }
-    Ok(())
 }
 
 fn exceptions(
@@ -251,8 +123,8 @@ fn attributes(
 }
 
 fn begin(out: &mut Vec<u8>, name_index: u16) -> usize {
-    out.extend(name_index.to_be_bytes());
-    out.extend([0; 4]);
+    let [hi, lo] = name_index.to_be_bytes();
+    out.extend_from_slice(&[hi, lo, 0, 0, 0, 0]);
     out.len()
 }
 
@@ -263,8 +135,9 @@ fn end(out: &mut [u8], start: usize) -> Result<(), EditError> {
 }
 
 fn copy(out: &mut Vec<u8>, attribute: &Attribute<'_>) {
-    out.extend(attribute.name_index.to_be_bytes());
-    out.extend((attribute.data.len() as u32).to_be_bytes());
+    let ([a, b], [c, d, e, f]) =
+        (attribute.name_index.to_be_bytes(), (attribute.data.len() as u32).to_be_bytes());
+    out.extend_from_slice(&[a, b, c, d, e, f]);
     out.extend_from_slice(attribute.data);
 }
 
@@ -273,17 +146,27 @@ pub(crate) fn range_start(layout: &Layout, bci: u16) -> u32 {
     if bci == 0 { 0 } else { layout.label(bci.into()) }
 }
 
+/// Copies an attribute that is a counted table of rows of `N` bytes, and changes the rows.
+#[inline]
+fn table<const N: usize>(
+    out: &mut Vec<u8>,
+    attribute: &Attribute<'_>,
+    change: impl FnMut(&mut [u8; N]) -> Option<()>,
+) -> Result<(), EditError> {
+    let count = be16(attribute.data, 0).map_or(0, usize::from);
+    copy(out, attribute);
+    let start = out.len() - attribute.data.len();
+    let rows = out.get_mut(start + 2..).map_or(&mut [][..], |rows| rows.as_chunks_mut().0);
+    let rows = rows.get_mut(..count);
+    rows.and_then(|rows| rows.iter_mut().try_for_each(change))
+        .ok_or_else(|| Error::malformed(attribute.offset, "rows cut short or outside of the code").into())
+}
+
 fn lines(out: &mut Vec<u8>, attribute: &Attribute<'_>, layout: &Layout) -> Result<(), EditError> {
-    let start = begin(out, attribute.name_index);
-    let mut r = Reader::new(attribute.data, attribute.offset);
-    let count = r.u2()?;
-    out.extend(count.to_be_bytes());
-    for _ in 0..count {
-        let (bci, line) = (r.u2()?, r.u2()?);
-        out.extend((range_start(layout, bci) as u16).to_be_bytes());
-        out.extend(line.to_be_bytes());
-    }
-    end(out, start)
+    table(out, attribute, |[hi, lo, _, _]| {
+        [*hi, *lo] = (range_start(layout, u16::from_be_bytes([*hi, *lo])) as u16).to_be_bytes();
+        Some(())
+    })
 }
 
 fn variables(
@@ -292,19 +175,15 @@ fn variables(
     code: &Code<'_>,
     layout: &Layout,
 ) -> Result<(), EditError> {
-    let start = begin(out, attribute.name_index);
-    let mut r = Reader::new(attribute.data, attribute.offset);
-    let count = r.u2()?;
-    out.extend(count.to_be_bytes());
-    for _ in 0..count {
-        let (bci, length) = (r.u2()?, r.u2()?);
-        let (from, length) = range(layout, code.bytes.len(), bci, length)
-            .ok_or_else(|| Error::malformed(attribute.offset, "variable outlives the code"))?;
-        out.extend(from.to_be_bytes());
-        out.extend(length.to_be_bytes());
-        out.extend_from_slice(r.take(6)?);
-    }
-    end(out, start)
+    table(out, attribute, |row: &mut [u8; 10]| {
+        let (position, _) = row.split_first_chunk_mut::<4>()?;
+        let [a, b, c, d] = *position;
+        let old = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
+        let (from, length) = range(layout, code.bytes.len(), old.0, old.1)?;
+        let ([a, b], [c, d]) = (from.to_be_bytes(), length.to_be_bytes());
+        *position = [a, b, c, d];
+        Some(())
+    })
 }
 
 /// A `start_pc, length` pair relocated; `None` if it leaves the code.
@@ -316,24 +195,4 @@ pub(crate) fn range(layout: &Layout, code_len: usize, bci: u16, length: u16) -> 
     let from = range_start(layout, bci);
     let to = if length == 0 { from } else { layout.label(last) };
     Some((u16::try_from(from).ok()?, u16::try_from(to.checked_sub(from)?).ok()?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_condition_has_its_inverse() {
-        for (a, b) in [
-            (opcode::IFEQ, opcode::IFNE),
-            (opcode::IFLT, opcode::IFGE),
-            (opcode::IFGT, opcode::IFLE),
-            (opcode::IF_ICMPEQ, opcode::IF_ICMPNE),
-            (opcode::IF_ICMPGT, opcode::IF_ICMPLE),
-            (opcode::IF_ACMPEQ, opcode::IF_ACMPNE),
-            (opcode::IFNULL, opcode::IFNONNULL),
-        ] {
-            assert_eq!((inverse(a), inverse(b)), (b, a));
-        }
-    }
 }

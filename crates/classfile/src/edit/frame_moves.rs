@@ -5,9 +5,9 @@
 
 use super::layout::Layout;
 use crate::error::{EditError, Error};
-use crate::frames::{OBJECT, UNINITIALIZED, UNINITIALIZED_THIS};
 use crate::read::Reader;
 use crate::scan::Scan;
+use crate::types::{OBJECT, UNINITIALIZED, UNINITIALIZED_THIS};
 
 /// Writes the body of a `StackMapTable` with new positions.
 pub(crate) fn relocate(

@@ -9,15 +9,13 @@ use super::simulate::Simulator;
 use super::{CatchAll, CodeEditor};
 use crate::descriptor;
 use crate::error::{EditError, Error};
-use crate::frames::{Context, FrameReader, FrameWriter, OBJECT, TOP, UNINITIALIZED_THIS, VType};
+use crate::frames::{Context, FrameReader, FrameWriter};
 use crate::instruction::Instruction;
 use crate::opcode::{InstructionClass, opcode};
+use crate::types::{OBJECT, TypeList, Types, UNINITIALIZED_THIS, VType};
 
 /// Types of the locals when a method starts.
-pub(crate) fn entry_locals(
-    editor: &CodeEditor<'_, '_, '_>,
-    locals: &mut Vec<VType>,
-) -> Result<(), EditError> {
+pub(crate) fn entry_locals(editor: &CodeEditor<'_, '_, '_>, locals: &mut Types) -> Result<(), EditError> {
     let method = editor.method;
     locals.clear();
     if !method.is(crate::class::access::STATIC) {
@@ -29,20 +27,20 @@ pub(crate) fn entry_locals(
         locals.push(this);
     }
     let (text, utf8) = (method.descriptor(), method.descriptor_index());
-    let parameters =
-        descriptor::parameters(text, |offset| locals.extend(VType::described(text, utf8, offset)));
+    let parameters = descriptor::parameters(text, |offset| {
+        if let Some(t) = VType::described(text, utf8, offset) {
+            locals.push(t);
+        }
+    });
     parameters.ok_or_else(|| EditError::Malformed(Error::malformed(0, "bad method descriptor")))
 }
 
 /// A frame's locals in the edited method.
-fn extended(locals: &[VType], new_locals: &[VType], max_locals: u16, to: &mut Vec<VType>) {
-    to.clear();
-    to.extend_from_slice(locals);
+fn extended(locals: &Types, new_locals: &Types, max_locals: u16, to: &mut Types) {
+    to.copy_from(locals);
     if !new_locals.is_empty() {
-        let slots: usize = locals.iter().map(|t| t.slots()).sum();
-        let missing = usize::from(max_locals).saturating_sub(slots);
-        to.extend(std::iter::repeat_n(VType::plain(TOP), missing));
-        to.extend_from_slice(new_locals);
+        to.pad(usize::from(max_locals).saturating_sub(locals.slots()));
+        to.extend(new_locals.as_list());
     }
 }
 
@@ -69,32 +67,30 @@ pub(crate) fn write(
     let class = &mut *editor.class;
     let scratch = &mut class.scratch;
     let layout = &scratch.layout;
-    let count_at = out.len();
+    let start = out.len();
     out.extend([0; 2]);
 
     let mut locals = std::mem::take(&mut scratch.frame_locals);
-    locals.clear();
-    locals.extend_from_slice(&entry);
+    locals.copy_from(&entry);
     let mut previous = std::mem::take(&mut scratch.frame_previous);
-    previous.clear();
-    previous.extend_from_slice(&entry);
-    let stack = std::mem::take(&mut scratch.frame_stack);
-    let mut reader = FrameReader::new(table, locals, stack, max_locals)?;
+    previous.copy_from(&entry);
+    let mut reader = FrameReader::new(table, locals, max_locals)?;
     let mut writer = FrameWriter::new(previous);
     let mut wanted = std::mem::take(&mut scratch.frame_wanted);
     let pool = &mut class.pool;
-    let mut first = true;
 
     let mut trampolines = Trampolines::new(editor.code.bytes, &scratch.scan.jumps, &layout.long);
     let mut simulated_to = None;
     let mut frame_at = 0u32;
+    // Whether the last frame written is not the last one read.
+    let mut apart = true;
     loop {
         let next = if trampolines.is_empty() { None } else { reader.peek()? };
         while let Some(bci) = trampolines.next_before(next.unwrap_or(u32::MAX)) {
             let simulator = &mut scratch.simulator;
             simulator.precise = true;
             let from = simulated_to.unwrap_or_else(|| {
-                simulator.load(&reader.locals, &reader.stack, max_locals);
+                simulator.load(&reader.locals, reader.stack, max_locals);
                 frame_at
             });
             for at in scratch.scan.starts_between(from, bci + 3) {
@@ -105,28 +101,32 @@ pub(crate) fn write(
             if next == Some(bci + 3) && layout.label(bci + 3) == position {
                 continue;
             }
-            let locals = Simulator::entries(&simulator.locals);
-            let locals: &[VType] = if scratch.new_locals.is_empty() { trim(&locals) } else { &locals };
-            extended(locals, &scratch.new_locals, max_locals, &mut wanted);
-            let stack = Simulator::entries(&simulator.stack);
-            writer.write(out, position, &wanted, &stack, Context { pool, layout, start: count_at })?;
-            first = true;
+            let (mut locals, mut stack) = (Types::default(), Types::default());
+            Simulator::list(&simulator.locals, pool, &mut locals)?;
+            Simulator::list(&simulator.stack, pool, &mut stack)?;
+            if scratch.new_locals.is_empty() {
+                locals.trim();
+            }
+            extended(&locals, &scratch.new_locals, max_locals, &mut wanted);
+            writer.write(out, position, &mut wanted, stack.as_list(), Context { pool, layout, start })?;
+            apart = true;
         }
         let Some((bci, changed)) = reader.advance()? else { break };
         if !scratch.scan.is_start(bci) {
             return Err(Error::malformed(bci as usize, "frame not at an instruction").into());
         }
         (frame_at, simulated_to) = (bci, None);
-        let context = Context { pool, layout, start: count_at };
-        if changed || first {
+        let context = Context { pool, layout, start };
+        if changed || apart {
             extended(&reader.locals, &scratch.new_locals, max_locals, &mut wanted);
-            writer.write(out, layout.label(bci), &wanted, &reader.stack, context)?;
-            first = false;
+            writer.write(out, layout.label(bci), &mut wanted, reader.stack, context)?;
+            reader.locals.resolve_like(&writer.previous);
+            apart = false;
         } else {
-            writer.same(out, layout.label(bci), &reader.stack, context)?;
+            writer.same(out, layout.label(bci), reader.stack, context)?;
         }
     }
-    (scratch.frame_locals, scratch.frame_stack) = reader.into_buffers();
+    scratch.frame_locals = reader.locals;
 
     let captured = Captured::targets_of(layout, table, &entry, max_locals)?;
     for edge in &layout.edges {
@@ -135,19 +135,22 @@ pub(crate) fn write(
         }
         let target = captured.get(edge.target).ok_or(EditError::MissingFrame { bci: edge.target })?;
         extended(&target.locals, &scratch.new_locals, max_locals, &mut wanted);
-        let context = Context { pool, layout, start: count_at };
-        writer.write(out, edge.position, &wanted, &target.stack, context)?;
+        writer.write(out, edge.position, &mut wanted, target.stack, Context { pool, layout, start })?;
     }
     if let Some(catch_all) = catch_all {
-        let throwable = VType::new(OBJECT, pool.class(b"java/lang/Throwable")?.into());
+        let [hi, lo] = pool.class(b"java/lang/Throwable")?.to_be_bytes();
+        let throwable = [OBJECT, hi, lo];
         for (position, uninitialized) in catch_all.positions() {
-            let this: &[VType] = if uninitialized { &[VType::plain(UNINITIALIZED_THIS)] } else { &[] };
-            extended(this, &scratch.new_locals, max_locals, &mut wanted);
-            let context = Context { pool, layout, start: count_at };
-            writer.write(out, position, &wanted, &[throwable], context)?;
+            let mut this = Types::default();
+            if uninitialized {
+                this.push(VType::plain(UNINITIALIZED_THIS));
+            }
+            extended(&this, &scratch.new_locals, max_locals, &mut wanted);
+            let (stack, context) = (TypeList::one(&throwable), Context { pool, layout, start });
+            writer.write(out, position, &mut wanted, stack, context)?;
         }
     }
-    if let Some(field) = out.get_mut(count_at..count_at + 2) {
+    if let Some(field) = out.get_mut(start..start + 2) {
         field.copy_from_slice(&writer.count.to_be_bytes());
     }
     scratch.frame_previous = writer.previous;
@@ -158,24 +161,24 @@ pub(crate) fn write(
 
 /// The frames stubs go to, read in one pass however many stubs there are.
 #[derive(Debug, Default)]
-pub(crate) struct Captured {
-    frames: Vec<Frame>,
+pub(crate) struct Captured<'a> {
+    frames: Vec<Frame<'a>>,
 }
 
 /// A frame in absolute form.
 #[derive(Debug)]
-pub(crate) struct Frame {
+pub(crate) struct Frame<'a> {
     bci: u32,
-    pub(crate) locals: Vec<VType>,
-    stack: Vec<VType>,
+    pub(crate) locals: Types,
+    stack: TypeList<'a>,
 }
 
-impl Captured {
+impl<'a> Captured<'a> {
     /// Frames at the targets of all edges with snippets.
     pub(crate) fn targets_of(
         layout: &Layout,
-        table: Option<&[u8]>,
-        entry: &[VType],
+        table: Option<&'a [u8]>,
+        entry: &Types,
         max_locals: u16,
     ) -> Result<Self, EditError> {
         let mut frames = Vec::new();
@@ -184,22 +187,22 @@ impl Captured {
         }
         let mut targets: Vec<u32> = layout.edges.iter().map(|e| e.target).collect();
         targets.sort_unstable();
-        let mut reader = FrameReader::new(table, entry.to_vec(), Vec::new(), max_locals)?;
+        let mut reader = FrameReader::new(table, entry.clone(), max_locals)?;
         let mut held = 0;
         while let Some((bci, _)) = reader.advance()? {
             if targets.binary_search(&bci).is_ok() {
-                held += reader.locals.len() + reader.stack.len();
+                held += reader.locals.len();
                 if held > MAX_HELD {
                     return Err(EditError::FramesTooLarge);
                 }
-                frames.push(Frame { bci, locals: reader.locals.clone(), stack: reader.stack.clone() });
+                frames.push(Frame { bci, locals: reader.locals.clone(), stack: reader.stack });
             }
         }
         Ok(Captured { frames })
     }
 
     /// The frame at a target.
-    pub(crate) fn get(&self, bci: u32) -> Option<&Frame> {
+    pub(crate) fn get(&self, bci: u32) -> Option<&Frame<'a>> {
         self.frames.binary_search_by_key(&bci, |f| f.bci).ok().and_then(|i| self.frames.get(i))
     }
 }
@@ -207,30 +210,31 @@ impl Captured {
 /// Verification types held at a time: more than any real method has.
 const MAX_HELD: usize = 1 << 20;
 
-fn trim(locals: &[VType]) -> &[VType] {
-    let used = locals.iter().rposition(|t| t.tag != TOP).map_or(0, |last| last + 1);
-    locals.get(..used).unwrap_or_default()
-}
-
 /// Conditional branches that became `if-not; goto_w`, in code order.
 struct Trampolines<'x> {
     code: &'x [u8],
-    jumps: std::iter::Peekable<std::iter::Zip<std::slice::Iter<'x, u32>, std::slice::Iter<'x, bool>>>,
+    any: bool,
+    jumps: std::iter::Peekable<std::iter::Zip<std::slice::Iter<'x, u16>, std::slice::Iter<'x, bool>>>,
 }
 
 impl<'x> Trampolines<'x> {
-    fn new(code: &'x [u8], jumps: &'x [u32], long: &'x [bool]) -> Self {
-        Trampolines { code, jumps: jumps.iter().zip(long).peekable() }
+    fn new(code: &'x [u8], jumps: &'x [u16], long: &'x [bool]) -> Self {
+        Trampolines { code, any: !long.is_empty(), jumps: jumps.iter().zip(long).peekable() }
     }
 
     /// Drops what is not a trampoline from the front; true if nothing is left.
+    #[inline]
     fn is_empty(&mut self) -> bool {
+        !self.any || self.skip()
+    }
+
+    fn skip(&mut self) -> bool {
         let code = self.code;
         let is_trampoline = |bci: u32, long: bool| {
             long && Instruction::at(code, bci)
                 .is_ok_and(|i| opcode(i.opcode).class == InstructionClass::Branch)
         };
-        while self.jumps.next_if(|(bci, long)| !is_trampoline(**bci, **long)).is_some() {}
+        while self.jumps.next_if(|(bci, long)| !is_trampoline(u32::from(**bci), **long)).is_some() {}
         self.jumps.peek().is_none()
     }
 
@@ -238,14 +242,14 @@ impl<'x> Trampolines<'x> {
         if self.is_empty() {
             return None;
         }
-        self.jumps.next_if(|(bci, _)| **bci < limit).map(|(bci, _)| *bci)
+        self.jumps.next_if(|(bci, _)| u32::from(**bci) < limit).map(|(bci, _)| u32::from(*bci))
     }
 }
 
 /// Can control get to the handler other than by an exception?
 pub(crate) fn is_shared_handler(editor: &CodeEditor<'_, '_, '_>, handler: u32) -> bool {
-    let flags = editor.class.scratch.scan.flags_at(handler);
-    handler == 0 || flags & (crate::scan::TARGET | crate::scan::FALLS_IN) != 0
+    let scan = &editor.class.scratch.scan;
+    handler == 0 || scan.is_target(handler) || scan.falls_in(handler)
 }
 
 /// Where a snippet at a handler's entry goes.

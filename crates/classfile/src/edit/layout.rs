@@ -1,10 +1,12 @@
-//! Where everything goes: insertions sorted by place, and the map from old to new positions.
+//! Where everything goes: insertions sorted by place, and the map from old to new positions, which is filled while the
+//! code is written.
 
+use super::pen::SPARE;
 use crate::code::Code;
-use crate::error::EditError;
-use crate::instruction::Instruction;
-use crate::opcode::{self, InstructionClass, opcode};
 use crate::scan::Scan;
+
+/// Bytes of a `goto_w`.
+const FAR: u64 = 5;
 
 /// Where a snippet goes relative to the instruction and the place branches to it arrive.
 /// The order is the order in the code; branches arrive between `FallThrough` and `Handler`.
@@ -17,18 +19,91 @@ pub(crate) enum Rank {
     Leave,
 }
 
-/// A snippet at an instruction.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Insertion {
-    pub(crate) snippet: Span,
-    pub(crate) bci: u16,
-    pub(crate) rank: Rank,
+/// A snippet at an instruction, in eight bytes: where most instructions get one, they are what an edit needs most memory
+/// for. From the highest bit: place (16 bits), rank (3), how much of the snippet buffer was in use (16), and then either
+/// a bit and the length of what is in the buffer from there on, or no bit and the snippet itself if it is short. So the
+/// order of the numbers is the order in the code, and at the same place and rank the order in which snippets were given,
+/// as long as short ones are only used where they come after all others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Insertion(u64);
+
+/// What an insertion holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// This many of these bytes.
+    Short([u8; Insertion::SHORT], u16),
+    /// A piece of the snippet buffer.
+    Kept(Span),
 }
 
-/// A piece of the snippet buffer.
-#[derive(Clone, Copy, Debug)]
+impl Insertion {
+    /// Longest snippet that needs no buffer: a counter's `iinc`.
+    pub(crate) const SHORT: usize = 3;
+    const PLACE: u32 = 45;
+    const START: u32 = 29;
+    const IN_BUFFER: u64 = 1 << 28;
+
+    /// Where a snippet goes; larger comes later in the code.
+    #[inline]
+    pub(crate) fn place(bci: u16, rank: Rank) -> u64 {
+        ((u64::from(bci) << 3) | rank as u64) << Self::PLACE
+    }
+
+    #[inline]
+    pub(crate) fn kept(place: u64, span: Span) -> Self {
+        Insertion(place | (u64::from(span.start) << Self::START) | Self::IN_BUFFER | u64::from(span.len))
+    }
+
+    #[inline]
+    pub(crate) fn short(place: u64, in_use: u16, [a, b, c]: [u8; Self::SHORT], len: usize) -> Self {
+        let bytes = u64::from(u32::from_be_bytes([len as u8, a, b, c]));
+        Insertion(place | (u64::from(in_use) << Self::START) | bytes)
+    }
+
+    /// Does everything at this place and rank come after this one?
+    #[inline]
+    pub(crate) fn is_before(self, place: u64) -> bool {
+        (self.0 >> Self::PLACE) < (place >> Self::PLACE)
+    }
+
+    #[inline]
+    pub(crate) fn bci(self) -> u32 {
+        (self.0 >> (Self::PLACE + 3)) as u32
+    }
+
+    #[inline]
+    fn rank(self) -> u8 {
+        (self.0 >> Self::PLACE) as u8 & 7
+    }
+
+    /// Does it come before the place where branches arrive?
+    #[inline]
+    pub(crate) fn is_above_label(self) -> bool {
+        self.rank() <= Rank::FallThrough as u8
+    }
+
+    /// Length of the snippet.
+    #[inline]
+    pub(crate) fn len(self) -> u16 {
+        if self.0 & Self::IN_BUFFER == 0 { (self.0 >> 24) as u16 & 0xf } else { self.0 as u16 }
+    }
+
+    #[inline]
+    pub(crate) fn held(self) -> Held {
+        let len = self.len();
+        if self.0 & Self::IN_BUFFER == 0 {
+            let [_, a, b, c] = (self.0 as u32).to_be_bytes();
+            Held::Short([a, b, c], len)
+        } else {
+            Held::Kept(Span { start: (self.0 >> Self::START) as u16, len })
+        }
+    }
+}
+
+/// A piece of the snippet buffer, which stays shorter than a method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
-    pub(crate) start: u32,
+    pub(crate) start: u16,
     pub(crate) len: u16,
 }
 
@@ -60,8 +135,13 @@ pub(crate) struct Layout {
     pub(crate) insertions: Vec<Insertion>,
     pub(crate) edges: Vec<EdgeInsertion>,
     pub(crate) snippets: Vec<u8>,
-    /// For each jump of the scan, whether it needs the long form. Empty if none does.
+    /// The snippet kept last.
+    pub(crate) last_snippet: Option<Span>,
+    /// For each jump of the scan, whether it needs the long form. Empty if none does; one flag even without jumps tells
+    /// stubs to jump far.
     pub(crate) long: Vec<bool>,
+    /// New positions of the jumps of the scan.
+    pub(crate) jumps: Vec<u16>,
     /// Length of the entry snippets.
     pub(crate) entry_len: u32,
     /// End of the old code, its insertions included; stubs follow.
@@ -75,6 +155,7 @@ impl Layout {
         self.insertions.clear();
         self.edges.clear();
         self.snippets.clear();
+        self.last_snippet = None;
         self.long.clear();
     }
 
@@ -86,16 +167,16 @@ impl Layout {
 
     /// Where the instruction itself is, after anything inserted before it.
     pub(crate) fn instruction(&self, bci: u32) -> u32 {
-        let first = self.insertions.partition_point(|i| u32::from(i.bci) < bci);
-        let inserted = self.insertions.iter().skip(first).take_while(|i| u32::from(i.bci) == bci);
-        let len: u32 =
-            inserted.filter(|i| i.rank > Rank::FallThrough).map(|i| u32::from(i.snippet.len)).sum();
+        let first = self.insertions.partition_point(|i| i.bci() < bci);
+        let inserted = self.insertions.iter().skip(first).take_while(|i| i.bci() == bci);
+        let len: u32 = inserted.filter(|i| !i.is_above_label()).map(|i| u32::from(i.len())).sum();
         self.label(bci) + len
     }
 
+    /// A snippet in the buffer.
     pub(crate) fn bytes(&self, span: Span) -> &[u8] {
-        let start = span.start as usize;
-        self.snippets.get(start..start + span.len as usize).unwrap_or_default()
+        let start = usize::from(span.start);
+        self.snippets.get(start..start + usize::from(span.len)).unwrap_or_default()
     }
 
     /// New position of the stub on an edge.
@@ -107,101 +188,46 @@ impl Layout {
         self.edges.get(first).filter(|e| e.key == key).map(|e| e.position)
     }
 
-    /// Computes all positions. `extra` bytes of handlers will follow the code.
-    pub(crate) fn compute(&mut self, code: &Code<'_>, scan: &Scan, extra: u32) -> Result<(), EditError> {
-        // Usually inserted in order already, which a stable sort notices at once.
-        self.insertions.sort_by_key(|i| (i.bci, i.rank));
+    /// Puts everything in order before the code is written.
+    pub(crate) fn sort(&mut self, code: &Code<'_>) {
+        if !self.insertions.is_sorted() {
+            self.insertions.sort_unstable();
+        }
         self.edges.sort_by_key(|e| e.key);
-        let entry = self.insertions.iter().take_while(|i| i.rank == Rank::Entry);
-        self.entry_len = entry.map(|i| u32::from(i.snippet.len)).sum();
-        self.shift.resize(code.bytes.len() + 1, 0);
-        self.place(code, scan);
-        // Where every position fits in 15 bits so does every distance.
-        if self.stubs_end.saturating_add(extra) > 32_767 {
-            // One flag even without jumps: it also tells stubs to jump far.
-            self.long.resize(scan.jumps.len().max(1), false);
-            loop {
-                self.place(code, scan);
-                // Positions are only right below 2^16, and code never gets shorter.
-                if self.stubs_end > 65_535 || !self.lengthen(code, scan) {
-                    break;
-                }
-            }
-        }
-        match self.stubs_end.saturating_add(extra) {
-            size @ 65_536.. => Err(EditError::TooLarge { size }),
-            _ => Ok(()),
+        let entry = self.insertions.iter().take_while(|i| i.rank() == Rank::Entry as u8);
+        self.entry_len = entry.map(|i| u32::from(i.len())).sum();
+        self.snippets.extend([0; SPARE]);
+        let needed = code.bytes.len() + 1 + SPARE;
+        if self.shift.len() < needed {
+            // The old ones are of no use.
+            self.shift = vec![0; needed];
         }
     }
 
-    /// Marks jumps that do not reach; true if there are new ones.
-    fn lengthen(&mut self, code: &Code<'_>, scan: &Scan) -> bool {
-        let mut changed = false;
-        for (i, &bci) in scan.jumps.iter().enumerate() {
-            let Ok(jump) = Instruction::at(code.bytes, bci) else { continue };
-            if jump.len() != 3 || self.long.get(i) != Some(&false) {
-                continue;
-            }
-            let target = jump.branch_target().unwrap_or(0);
-            let to = self.stub(EdgeKey::Branch(bci)).unwrap_or_else(|| self.label(target));
-            let distance = i64::from(to) - i64::from(self.instruction(bci));
-            if i16::try_from(distance).is_err()
-                && let Some(long) = self.long.get_mut(i)
-            {
-                *long = true;
-                changed = true;
-            }
-        }
-        changed
+    /// No more bytes than this are added to the code by snippets and what jumps to and from them.
+    pub(crate) fn growth(&self, scan: &Scan) -> u64 {
+        let inserted: u64 = self.insertions.iter().map(|i| u64::from(i.len())).sum();
+        let on_edges: u64 = self.edges.iter().map(|e| u64::from(e.snippet.len) + FAR).sum();
+        // A branch becomes an inverted one and a far jump, a switch may need padding.
+        inserted + on_edges + FAR * scan.jumps.len() as u64
     }
 
-    fn place(&mut self, code: &Code<'_>, scan: &Scan) {
-        let mut delta = 0i32;
-        let mut filled = 0usize;
-        let mut insertions = self.insertions.iter().peekable();
-        let mut jumps = scan.jumps.iter().enumerate().peekable();
-        loop {
-            // The next place where the shift changes: an insertion, a switch, or a jump made longer.
-            let resized = loop {
-                match jumps.peek() {
-                    Some(&(i, &bci)) => {
-                        let is_switch = code.bytes.get(bci as usize).is_some_and(|&op| is_switch(op));
-                        if is_switch || self.long.get(i) == Some(&true) {
-                            break Some(bci);
-                        }
-                        jumps.next();
-                    }
-                    None => break None,
-                }
-            };
-            let bci = match (insertions.peek().map(|i| i.bci.into()), resized) {
-                (Some(a), Some(b)) => a.min(b),
-                (Some(a), None) | (None, Some(a)) => a,
-                (None, None) => break,
-            };
-            fill(&mut self.shift, filled, bci as usize, delta);
-            filled = bci as usize + 1;
-            while let Some(i) = insertions.next_if(|i| u32::from(i.bci) == bci && i.rank <= Rank::FallThrough)
-            {
-                delta = delta.wrapping_add_unsigned(i.snippet.len.into());
-            }
-            if let Some(shift) = self.shift.get_mut(bci as usize) {
-                *shift = delta as u16;
-            }
-            while let Some(i) = insertions.next_if(|i| u32::from(i.bci) == bci) {
-                delta = delta.wrapping_add_unsigned(i.snippet.len.into());
-            }
-            if resized == Some(bci) {
-                jumps.next();
-                delta = delta.wrapping_add(growth(code, bci, bci.wrapping_add_signed(delta)));
-            }
+    /// Sets where branches to the old positions `[from, to)` go, `shift` bytes from there. Like [`Pen`](super::pen::Pen)
+    /// copies: possibly some more, which are set next.
+    #[inline]
+    pub(crate) fn set_labels(&mut self, from: usize, to: usize, shift: u16) {
+        let mut at = from;
+        while at < to
+            && let Some(run) = self.shift.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<SPARE>())
+        {
+            *run = [shift; SPARE];
+            at += SPARE;
         }
-        fill(&mut self.shift, filled, code.bytes.len() + 1, delta);
-        self.code_end = (code.bytes.len() as u32).wrapping_add_signed(delta);
-        self.place_stubs();
     }
 
-    fn place_stubs(&mut self) {
+    /// Gives stubs their positions after the code, which ends at `code_end`.
+    pub(crate) fn place_stubs(&mut self, code_end: u32) {
+        self.code_end = code_end;
         let jump = if self.long.is_empty() { 3 } else { 5 };
         let mut position = self.code_end;
         let mut previous = None;
@@ -224,29 +250,8 @@ impl Layout {
     }
 }
 
-fn fill(shift: &mut [u16], from: usize, to: usize, value: i32) {
-    if let Some(run) = shift.get_mut(from..to) {
-        run.fill(value as u16);
-    }
-}
-
-#[inline]
-fn is_switch(op: u8) -> bool {
-    matches!(op, opcode::TABLESWITCH | opcode::LOOKUPSWITCH)
-}
-
-/// How much longer a switch (by its padding) or a lengthened jump becomes at its new position.
-fn growth(code: &Code<'_>, bci: u32, position: u32) -> i32 {
-    match code.bytes.get(bci as usize).map(|&op| opcode(op).class) {
-        Some(InstructionClass::Switch) => padding(position).wrapping_sub(padding(bci)),
-        // `ifxx` becomes `if-not-xx 8; goto_w`.
-        Some(InstructionClass::Branch) => 5,
-        _ => 2,
-    }
-}
-
 /// Bytes between a switch's opcode and its operands.
 #[inline]
-pub(crate) fn padding(bci: u32) -> i32 {
-    (3 - (bci & 3)).cast_signed()
+pub(crate) fn padding(bci: u32) -> u16 {
+    3 - (bci as u16 & 3)
 }

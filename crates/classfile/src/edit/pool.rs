@@ -1,7 +1,7 @@
 //! Growing the constant pool: new entries go after the old ones, so every old index stays right.
 
 use crate::error::EditError;
-use crate::pool::{ConstantPool, tag};
+use crate::pool::{ConstantPool, raw_size, tag};
 
 const MAX_PROBES: usize = 64;
 
@@ -9,18 +9,34 @@ const MAX_PROBES: usize = 64;
 #[derive(Debug)]
 pub struct PoolEditor<'c, 'a> {
     old: &'c ConstantPool<'a>,
+    new: NewEntries,
+}
+
+/// Entries added to a pool, and what finds equal ones.
+#[derive(Debug, Default)]
+pub(crate) struct NewEntries {
     added: Vec<u8>,
     /// Offset in `added` of each new index, `u32::MAX` for the second slot of a long.
     offsets: Vec<u32>,
     /// Open addressing on the bytes of an entry; 0 is free. Built when first asked: many edits need no constant.
     index: Vec<u16>,
-    /// The same for the old class entries only, by name: frames ask for little else.
+    /// The same for classes only, by name: frames ask for little else.
     classes: Vec<u16>,
 }
 
 impl<'c, 'a> PoolEditor<'c, 'a> {
-    pub(crate) fn new(old: &'c ConstantPool<'a>) -> Self {
-        PoolEditor { old, added: Vec::new(), offsets: Vec::new(), index: Vec::new(), classes: Vec::new() }
+    /// `buffers` are what an earlier editor left.
+    pub(crate) fn new(old: &'c ConstantPool<'a>, mut buffers: NewEntries) -> Self {
+        buffers.added.clear();
+        buffers.offsets.clear();
+        buffers.index.clear();
+        buffers.classes.clear();
+        PoolEditor { old, new: buffers }
+    }
+
+    /// Hands back the buffers.
+    pub(crate) fn into_buffers(self) -> NewEntries {
+        self.new
     }
 
     /// The pool as it was.
@@ -30,27 +46,21 @@ impl<'c, 'a> PoolEditor<'c, 'a> {
 
     /// Bytes of the new entries.
     pub(crate) fn added(&self) -> &[u8] {
-        &self.added
+        &self.new.added
     }
 
     /// `constant_pool_count` with the new entries.
     pub fn count(&self) -> u16 {
-        u16::try_from(usize::from(self.old.count()) + self.offsets.len()).unwrap_or(u16::MAX)
+        u16::try_from(usize::from(self.old.count()) + self.new.offsets.len()).unwrap_or(u16::MAX)
     }
 
     fn raw(&self, index: u16) -> Option<&[u8]> {
         if index < self.old.count() {
             return self.old.raw(index);
         }
-        let at = *self.offsets.get(usize::from(index - self.old.count()))? as usize;
-        let rest = self.added.get(at..)?;
-        let len = match *rest.first()? {
-            tag::UTF8 => 3 + usize::from(crate::read::be16(rest, 1)?),
-            tag::CLASS | tag::STRING => 3,
-            tag::LONG | tag::DOUBLE => 9,
-            _ => 5,
-        };
-        rest.get(..len)
+        let at = *self.new.offsets.get(usize::from(index - self.old.count()))? as usize;
+        let rest = self.new.added.get(at..)?;
+        rest.get(..raw_size(rest)?)
     }
 
     /// Name of a class entry, old or new.
@@ -61,59 +71,48 @@ impl<'c, 'a> PoolEditor<'c, 'a> {
         }
     }
 
-    fn insert(&mut self, index: u16, hash: usize) {
-        let mask = self.index.len().wrapping_sub(1);
-        let mut slot = hash & mask;
-        // A class made to collide, or full of equal entries, only loses some sharing.
-        for _ in 0..MAX_PROBES {
-            match self.index.get_mut(slot) {
-                Some(entry) if *entry == 0 => {
-                    *entry = index;
-                    return;
-                }
-                _ => slot = (slot + 1) & mask,
-            }
-        }
-    }
-
     #[cold]
     fn build_index(&mut self) {
-        let entries = usize::from(self.count());
-        self.index.clear();
-        self.index.resize((entries * 2 + 64).next_power_of_two(), 0);
+        let mut index = std::mem::take(&mut self.new.index);
+        index.clear();
+        let size = (usize::from(self.count()) * 3 / 2 + 8).next_power_of_two();
+        index.reserve_exact(size);
+        index.resize(size, 0);
         for i in 1..self.count() {
-            if let Some(hash) = self.raw(i).map(hash) {
-                self.insert(i, hash);
+            if let Some(entry) = self.raw(i) {
+                insert(&mut index, hash(entry), i);
             }
         }
+        self.new.index = index;
     }
 
     /// Index of the entry with these bytes, added if it is not there.
     fn intern(&mut self, entry: &[u8]) -> Result<u16, EditError> {
-        if self.index.len() < usize::from(self.count()) * 2 + 2 {
+        // A quarter stays free.
+        if self.new.index.len() / 4 * 3 < usize::from(self.count()) + 1 {
             self.build_index();
         }
         let hash = hash(entry);
-        let mask = self.index.len().wrapping_sub(1);
-        let mut slot = hash & mask;
-        for _ in 0..MAX_PROBES {
-            match self.index.get(slot) {
-                None | Some(0) => break,
-                Some(&found) if self.raw(found) == Some(entry) => return Ok(found),
-                _ => slot = (slot + 1) & mask,
-            }
+        if let Some(found) = find(&self.new.index, hash, |found| self.raw(found) == Some(entry)) {
+            return Ok(found);
         }
-        let wide = matches!(entry.first(), Some(&(tag::LONG | tag::DOUBLE)));
+        let index = self.append(&[entry])?;
+        insert(&mut self.new.index, hash, index);
+        Ok(index)
+    }
+
+    /// Adds an entry, whether or not there is an equal one.
+    fn append(&mut self, entry: &[&[u8]]) -> Result<u16, EditError> {
+        let wide = matches!(entry, [[tag::LONG | tag::DOUBLE, ..], ..]);
         let index = self.count();
         if usize::from(index) + 1 + usize::from(wide) > 65_535 {
             return Err(EditError::PoolFull);
         }
-        self.offsets.push(self.added.len() as u32);
+        self.new.offsets.push(self.new.added.len() as u32);
         if wide {
-            self.offsets.push(u32::MAX);
+            self.new.offsets.push(u32::MAX);
         }
-        self.added.extend_from_slice(entry);
-        self.insert(index, hash);
+        entry.iter().for_each(|part| self.new.added.extend_from_slice(part));
         Ok(index)
     }
 
@@ -139,42 +138,38 @@ impl<'c, 'a> PoolEditor<'c, 'a> {
 
     /// A class by internal name, or an array class by descriptor.
     pub fn class(&mut self, name: &[u8]) -> Result<u16, EditError> {
-        if self.classes.is_empty() {
+        if self.new.classes.is_empty() {
             self.build_class_index();
         }
-        let mask = self.classes.len().wrapping_sub(1);
-        let mut slot = hash(name) & mask;
-        for _ in 0..MAX_PROBES {
-            match self.classes.get(slot) {
-                None | Some(0) => break,
-                Some(&found) if self.old.class_name(found) == Ok(name) => return Ok(found),
-                _ => slot = (slot + 1) & mask,
-            }
+        let hash = hash(name);
+        if let Some(found) = find(&self.new.classes, hash, |found| self.class_name(found) == Some(name)) {
+            return Ok(found);
         }
-        let name = self.utf8(name)?;
-        self.one(tag::CLASS, name)
+        // Whoever names no other constants saves the index of all of them: a string that is no class yet is hardly ever
+        // the name of one.
+        let class = if self.new.index.is_empty() {
+            let [hi, lo] = u16::try_from(name.len()).map_err(|_| EditError::PoolFull)?.to_be_bytes();
+            let utf8 = self.append(&[&[tag::UTF8, hi, lo], name])?.to_be_bytes();
+            self.append(&[&[tag::CLASS], &utf8])?
+        } else {
+            let utf8 = self.utf8(name)?;
+            self.one(tag::CLASS, utf8)?
+        };
+        insert(&mut self.new.classes, hash, class);
+        Ok(class)
     }
 
     #[cold]
     fn build_class_index(&mut self) {
-        let is_class = |i: &u16| self.old.tag(*i) == Some(tag::CLASS);
-        let count = (1..self.old.count()).filter(is_class).count();
-        let mut classes = vec![0; (count * 2 + 2).next_power_of_two()];
-        let mask = classes.len() - 1;
-        for i in (1..self.old.count()).filter(is_class) {
-            let Ok(name) = self.old.class_name(i) else { continue };
-            let mut slot = hash(name) & mask;
-            for _ in 0..MAX_PROBES {
-                match classes.get_mut(slot) {
-                    Some(free) if *free == 0 => {
-                        *free = i;
-                        break;
-                    }
-                    _ => slot = (slot + 1) & mask,
-                }
+        // A pool has several other entries for each class; where it has not, some sharing is lost.
+        let size = (usize::from(self.old.count()) / 3 + 8).next_power_of_two();
+        self.new.classes.reserve_exact(size);
+        self.new.classes.resize(size, 0);
+        for class in self.old.classes() {
+            if let Ok(name) = self.old.class_name(class) {
+                insert(&mut self.new.classes, hash(name), class);
             }
         }
-        self.classes = classes;
     }
 
     /// A string constant.
@@ -227,19 +222,44 @@ impl<'c, 'a> PoolEditor<'c, 'a> {
     }
 }
 
-/// Multiply-xor over eight bytes at a time: entries are short and the table is thrown away with the class.
+/// The entry of a table that `is_wanted`, among those with this hash.
+#[inline]
+fn find(table: &[u16], hash: usize, is_wanted: impl Fn(u16) -> bool) -> Option<u16> {
+    let mask = table.len().wrapping_sub(1);
+    let slots = (0..MAX_PROBES).map_while(|i| table.get((hash.wrapping_add(i)) & mask));
+    slots.copied().take_while(|&found| found != 0).find(|&found| is_wanted(found))
+}
+
+/// Notes an entry. A class made to collide, or full of equal entries, only loses some sharing.
+#[inline]
+fn insert(table: &mut [u16], hash: usize, index: u16) {
+    let mask = table.len().wrapping_sub(1);
+    for i in 0..MAX_PROBES {
+        match table.get_mut((hash.wrapping_add(i)) & mask) {
+            Some(free) if *free == 0 => {
+                *free = index;
+                return;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Multiply-xor over the length and eight bytes each of the beginning, the middle and the end: that tells names apart,
+/// entries are short, and the table is thrown away with the class.
 fn hash(bytes: &[u8]) -> usize {
     const K: u64 = 0x9e37_79b9_7f4a_7c15;
+    let word = |at: usize| {
+        bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()).map_or(0, |word| u64::from_le_bytes(*word))
+    };
     let mut h = bytes.len() as u64;
-    let mut chunks = bytes.chunks_exact(8);
-    for chunk in &mut chunks {
-        let word = chunk.first_chunk::<8>().map_or(0, |c| u64::from_le_bytes(*c));
-        h = (h ^ word).wrapping_mul(K).rotate_left(23);
+    if let Some(last) = bytes.len().checked_sub(8) {
+        for at in [0, last / 2, last] {
+            h = (h ^ word(at)).wrapping_mul(K).rotate_left(23);
+        }
+    } else {
+        let short = bytes.iter().fold(0, |word, &b| (word << 8) | u64::from(b));
+        h = (h ^ short).wrapping_mul(K);
     }
-    let mut tail = [0u8; 8];
-    for (to, from) in tail.iter_mut().zip(chunks.remainder()) {
-        *to = *from;
-    }
-    h = (h ^ u64::from_le_bytes(tail)).wrapping_mul(K);
     (h ^ (h >> 32)) as usize
 }

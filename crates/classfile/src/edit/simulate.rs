@@ -8,13 +8,13 @@ use super::pool::PoolEditor;
 use crate::code::Code;
 use crate::descriptor;
 use crate::error::{EditError, Error};
-use crate::frames::{
-    DESCRIBED, DOUBLE, FLOAT, INTEGER, LONG, NULL, OBJECT, SECOND, TOP, UNINITIALIZED, UNINITIALIZED_THIS,
-    VType,
-};
 use crate::instruction::Instruction;
 use crate::opcode as op;
 use crate::pool::tag;
+use crate::types::{
+    DESCRIBED, DOUBLE, FLOAT, INTEGER, LONG, NULL, OBJECT, SECOND, TOP, TypeList, Types, UNINITIALIZED,
+    UNINITIALIZED_THIS, VType,
+};
 
 /// Values by slot.
 #[derive(Debug, Default)]
@@ -27,9 +27,9 @@ pub(crate) struct Simulator {
 
 const TOP_TYPE: VType = VType::plain(TOP);
 
-fn spread(to: &mut Vec<VType>, from: &[VType]) {
+fn spread(to: &mut Vec<VType>, from: impl Iterator<Item = VType>) {
     to.clear();
-    for &t in from {
+    for t in from {
         to.push(t);
         if t.slots() == 2 {
             to.push(VType::plain(SECOND));
@@ -39,15 +39,23 @@ fn spread(to: &mut Vec<VType>, from: &[VType]) {
 
 impl Simulator {
     /// Starts at a frame.
-    pub(crate) fn load(&mut self, locals: &[VType], stack: &[VType], max_locals: u16) {
-        spread(&mut self.locals, locals);
+    pub(crate) fn load(&mut self, locals: &Types, stack: TypeList<'_>, max_locals: u16) {
+        spread(&mut self.locals, locals.iter());
         self.locals.resize(max_locals.into(), TOP_TYPE);
-        spread(&mut self.stack, stack);
+        spread(&mut self.stack, stack.iter());
     }
 
-    /// Locals as frame entries.
-    pub(crate) fn entries(slots: &[VType]) -> Vec<VType> {
-        slots.iter().copied().filter(|t| t.tag != SECOND).collect()
+    /// Values by slot as a list for a frame.
+    pub(crate) fn list(
+        slots: &[VType],
+        pool: &mut PoolEditor<'_, '_>,
+        to: &mut Types,
+    ) -> Result<(), EditError> {
+        to.clear();
+        for t in slots.iter().filter(|t| t.tag != SECOND) {
+            to.push(t.resolved(pool)?);
+        }
+        Ok(())
     }
 
     /// Is any local the object under construction?

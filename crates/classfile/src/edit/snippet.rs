@@ -37,6 +37,18 @@ impl Snippet {
         &self.code
     }
 
+    /// The bytes and how many they are, if those are few and there is nothing wrong with them.
+    #[inline]
+    pub(crate) fn short(&self) -> Option<([u8; 3], usize)> {
+        match *self.code.as_slice() {
+            _ if self.error.is_some() => None,
+            [a, b, c] => Some(([a, b, c], 3)),
+            [a, b] => Some(([a, b, 0], 2)),
+            [a] => Some(([a, 0, 0], 1)),
+            _ => None,
+        }
+    }
+
     /// Slots it leaves on the stack (negative: takes away).
     pub fn net_effect(&self) -> i32 {
         self.depth
@@ -157,7 +169,9 @@ impl Snippet {
 
     /// Add to an int local. Increments beyond 16 bits become several instructions.
     pub fn iinc(&mut self, index: u16, by: i32) -> &mut Self {
-        self.effect(0, 0);
+        if self.ends {
+            self.fail("code after the end");
+        }
         let mut left = by;
         while left != 0 {
             let step = left.clamp(i32::from(i16::MIN), i32::from(i16::MAX));

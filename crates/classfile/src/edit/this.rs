@@ -8,8 +8,8 @@
 use super::CodeEditor;
 use super::frame_table::{Captured, entry_locals};
 use crate::error::EditError;
-use crate::frames::{FrameReader, UNINITIALIZED_THIS};
-use crate::scan::FALLS_IN;
+use crate::frames::FrameReader;
+use crate::types::{Types, UNINITIALIZED_THIS};
 
 /// A range of new positions for the catch-all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,30 +47,30 @@ pub(crate) fn regions(
         push(regions, whole);
         return Ok(());
     }
-    let mut entry = Vec::new();
+    let mut entry = Types::default();
     entry_locals(editor, &mut entry)?;
     let code = editor.code;
     let table = code.attributes.find(method.class().pool(), b"StackMapTable").map(|a| a.data);
-    let mut reader = FrameReader::new(table, entry.clone(), Vec::new(), code.max_locals)?;
+    let mut reader = FrameReader::new(table, entry.clone(), code.max_locals)?;
     let class = &mut *editor.class;
     let scratch = &mut class.scratch;
     let (layout, scan) = (&scratch.layout, &scratch.scan);
     let simulator = &mut scratch.simulator;
     simulator.precise = false;
-    simulator.load(&reader.locals, &reader.stack, code.max_locals);
+    simulator.load(&reader.locals, reader.stack, code.max_locals);
     let mut uninitialized = true;
     let mut start = whole.start;
     for bci in scan.starts() {
         let at_frame = reader.peek()? == Some(bci);
         if at_frame {
             reader.advance()?;
-            simulator.load(&reader.locals, &reader.stack, code.max_locals);
+            simulator.load(&reader.locals, reader.stack, code.max_locals);
             let now = simulator.holds_uninitialized_this();
             if now != uninitialized {
                 push(regions, Region { start, end: layout.label(bci), uninitialized });
                 (start, uninitialized) = (layout.label(bci), now);
             }
-        } else if bci != 0 && scan.flags_at(bci) & FALLS_IN == 0 {
+        } else if bci != 0 && !scan.falls_in(bci) {
             // HotSpot keeps no frames of classes it does not verify, so a retransformed one comes without any. Nothing
             // will check the handlers then.
             if table.is_none() {

@@ -61,6 +61,7 @@ impl Rewriter {
         match shape {
             Shape::Counter => {
                 code.blocks_into(BlockAnalysis::Default, &mut self.blocks);
+                code.reserve(self.blocks.len());
                 for block in self.blocks.iter() {
                     code.insert_before(block.start, s.clear().iinc(counter, block.instructions as i32))?;
                 }
@@ -77,6 +78,7 @@ impl Rewriter {
                     .astore(thread);
                 code.insert_entry(s)?;
                 code.blocks_into(BlockAnalysis::Precise, &mut self.blocks);
+                code.reserve(self.blocks.len());
                 for block in self.blocks.iter() {
                     code.insert_before(block.start, s.clear().iinc(counter, block.instructions as i32))?;
                 }
