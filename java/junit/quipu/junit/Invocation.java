@@ -41,7 +41,7 @@ final class Invocation {
         String last = number.substring(number.lastIndexOf('.') + 1);
         String prefix = "[" + last + "]";
         String text = display.startsWith(prefix) ? display.substring(prefix.length()) : display;
-        text = text.replaceAll("[\\p{Cntrl}\\s]+", " ").replaceAll("@[0-9a-f]{4,16}\\b", "@\u2026").trim();
+        text = text.replaceAll("[\\p{Cntrl}\\s]+", " ").replaceAll("(?<=[\\w$;])@[0-9a-f]{1,16}(?![\\w.])", "@\u2026").trim();
         if (text.equals(display) && text.startsWith("repetition " + last + " of ")) {
             return "";
         }
