@@ -8,7 +8,7 @@ use quipu_arena::layout::{self, header};
 use quipu_arena::place;
 use quipu_arena::record::Record;
 use quipu_arena::writer::ArenaWriter;
-use quipu_classfile::ClassFile;
+use quipu_classfile::{ClassFile, mutf8};
 use quipu_jvm::{Jvm, Jvmti, Object};
 use quipu_rewrite::{Call, Callee, Contexts, Known, OpaqueCallee, Plan};
 
@@ -144,6 +144,7 @@ impl Session {
     /// Tells the reader a fact.
     pub fn note(&self, key: &str, value: &str) {
         // A full arena has no room for facts; the profile is usable without.
+        let value = mutf8::encode(value);
         let _ = self.arena.log(&Record::Info { key: key.as_bytes(), value: value.as_bytes() });
     }
 

@@ -21,6 +21,7 @@
 
 pub mod append;
 pub mod bytes;
+pub mod follow;
 pub mod java;
 pub mod layout;
 pub mod place;

@@ -224,6 +224,16 @@ impl ArenaWriter {
         Some(at)
     }
 
+    /// A copy of what lies at an offset, as far as the arena has been used; of the log, which is only ever added to.
+    pub(crate) fn copy(&self, at: u64, len: u64) -> Vec<u8> {
+        let end = at.saturating_add(len).min(self.read(header::USED));
+        let mut bytes = vec![0; end.saturating_sub(at) as usize];
+        // SAFETY: what is in use has pages, and `bytes` has as much room as is copied; records do not change once they
+        // are in the log, except for a thread count that nobody copies.
+        unsafe { std::ptr::copy_nonoverlapping(self.base.add(at as usize), bytes.as_mut_ptr(), bytes.len()) };
+        bytes
+    }
+
     /// Counts one more thread in a group whose record's payload is at `payload`.
     pub fn count_thread(&self, payload: u64) {
         self.long(payload + GROUP_THREADS).fetch_add(1, Ordering::Relaxed);

@@ -75,6 +75,10 @@ pub fn run(command: &[OsString], flags: &[OsString], reach: Reach) -> anyhow::Re
             all.push(flag);
         }
         command.env("JAVA_TOOL_OPTIONS", all);
+        // A Gradle daemon gives its test workers the environment that it was started with, not this one.
+        let mut gradle = std::env::var_os("GRADLE_OPTS").unwrap_or_default();
+        gradle.push(" -Dorg.gradle.daemon=false");
+        command.env("GRADLE_OPTS", gradle);
     }
     command.args(arguments);
     if reach == (Reach::All { quiet: true }) {

@@ -21,7 +21,7 @@ use crate::recorded;
 /// Count the work of each JUnit test, and fail when one does more than it did.
 ///
 /// Runs the command (mvn, gradle, or any that starts JUnit) and counts, in every JVM that runs tests, the bytecodes,
-/// calls and allocation instructions of each test method: without what JUnit, constructors and set-up methods do, and
+/// calls and allocation instructions of each test: without what JUnit, constructors and set-up methods do, and
 /// without class loading and initialisation. The numbers are the same every run. They are held against a baseline, a
 /// text file with one line for each test that belongs into the repository.
 ///
@@ -63,6 +63,11 @@ pub struct Test {
     /// Do not run the command a second time: growth is not explained line by line, and chance is not told from change
     #[arg(long)]
     once: bool,
+
+    /// Run all tests once in each JVM before they are counted: what is kept from the first use of something (formats,
+    /// patterns, other caches) is then in no test, and a test has the same numbers alone and among others
+    #[arg(long)]
+    warm: bool,
 
     /// For programs: one JSON object, see docs/gate.md; what the command prints goes to standard error
     #[arg(long, conflicts_with = "markdown")]
@@ -176,7 +181,10 @@ impl Test {
         let directory = RunDirectory::new()?;
         let kinds = Kinds::for_tests(self.arena_limit, detail == Detail::Lines);
         let program = self.command.first().cloned().unwrap_or_default();
-        let flags = launch::waiting_flags(&kinds, &directory, &program)?;
+        let mut flags = launch::waiting_flags(&kinds, &directory, &program)?;
+        if self.warm {
+            flags.push("-Dquipu.warm=true".into());
+        }
         let quiet = self.json || self.markdown;
         let status = launch::run(&self.command, &flags, Reach::All { quiet })?;
         if !status.success() {
@@ -189,13 +197,17 @@ impl Test {
             all.iter().for_each(say_if_parallel);
         }
         let profiles = all.iter().map(suite::of_tests);
-        let with_tests = profiles.filter(|profile| !profile.threads().is_empty()).collect();
+        let with_tests: Vec<Profile> = profiles.filter(|profile| !profile.threads().is_empty()).collect();
+        let mut notes: Vec<_> = with_tests.iter().flat_map(|profile| profile.meta.extra.clone()).collect();
+        notes.sort();
         let mut profile = collect::merge(with_tests)?.ok_or_else(|| {
             Failure::target(
                 "no test was counted: no JVM ran tests with the JUnit Platform (JUnit 5 or newer, or JUnit 4 through \
-                 its vintage engine). Gradle runs no tests that are up to date: add --rerun",
+                 its vintage engine). Gradle runs no tests that are up to date, and gives a daemon's workers another \
+                 environment: add --rerun, and leave --daemon out",
             )
         })?;
+        profile.meta.extra = notes;
         profile.meta.options.extend(recorded::options(&kinds));
         for (cause, n) in &profile.meta.lost {
             eprintln!("quipu: not counted: {cause} {n}");
@@ -260,8 +272,10 @@ impl Test {
         unstable: &BTreeMap<String, String>,
     ) -> anyhow::Result<()> {
         let mut baseline = Baseline { jvm, ..Baseline::default() };
+        let renumbered = suite::renumbered(&old, &first.tests);
         for (name, &work) in &first.tests {
-            let limit = old.tests.get(name).and_then(|entry| entry.limit);
+            let was = renumbered.get(name.as_str()).copied().unwrap_or(name);
+            let limit = old.tests.get(was).and_then(|entry| entry.limit);
             // With a limit of its own, a test may differ by that much.
             let kept = limit.is_some() || !unstable.contains_key(name);
             baseline.tests.insert(name.clone(), Entry { work: kept.then_some(work), limit });

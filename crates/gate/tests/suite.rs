@@ -7,7 +7,12 @@ use quipu_profile::{Builder, MethodSpec, MetricSpec, NodeId, Profile, ThreadSpec
 /// A profile of a JVM that ran two tests; `rounds` is how often the second one's loop calls something.
 fn profile(rounds: u64) -> Profile {
     let mut builder = Builder::new();
-    let notes = ["method\ta.FirstTest\tadds\t()V", "dynamic\ta.FirstTest\tall\t()Ljava/util/List;"];
+    let notes = [
+        "method\ta.FirstTest\tadds\t()V\ta.FirstTest\t\t\t60\t5\t1",
+        "dynamic\ta.FirstTest\tall\t()Ljava/util/List;\ta.FirstTest\t2\ttwo\t120\t10\t0",
+        "dynamic\ta.FirstTest\tall\t()Ljava/util/List;\ta.FirstTest\t1\tone\t60\t5\t0",
+        "method\ta.FirstTest\tdamaged",
+    ];
     builder.meta.extra = notes.map(|note| ("test".to_owned(), note.to_owned())).to_vec();
     let (calls, bytecodes) = (builder.metric(MetricSpec::calls()), builder.metric(MetricSpec::bytecodes()));
     let thread = builder.thread(ThreadSpec { name: "main", ..ThreadSpec::default() });
@@ -38,12 +43,12 @@ fn profile(rounds: u64) -> Profile {
 fn a_test_is_what_is_below_its_method_without_initialisers() {
     let tests = suite::of_tests(&profile(9));
     let works = suite::works(&tests);
-    assert_eq!(works.len(), 2, "{works:?}");
-    let adds = Work { runs: 1, bytecodes: 60, calls: 5, allocations: None };
+    assert_eq!(works.len(), 3, "{works:?}");
+    let adds = Work { runs: 1, bytecodes: 60, calls: 5, allocations: Some(1) };
     assert_eq!(works["a.FirstTest.adds()"], adds);
-    // Called by a test, a test's method is part of that one.
-    let all = Work { runs: 3, bytecodes: 30 + 60 + 90, calls: 3 + 3 + 9, allocations: None };
-    assert_eq!(works["a.FirstTest.all()"], all);
+    assert_eq!(works["a.FirstTest.all()[2: two]"].bytecodes, 120);
+    let trees = suite::trees(&tests);
+    assert_eq!(trees["a.FirstTest.all()[1: one]"], "a.FirstTest.all()");
     let names: Vec<&str> = tests.threads().iter().map(|thread| tests.str(thread.name)).collect();
     assert_eq!(
         names,
@@ -51,17 +56,17 @@ fn a_test_is_what_is_below_its_method_without_initialisers() {
     );
     assert_eq!(
         tests.metric("bytecodes").expect("bytecodes").total(),
-        60 + 4000 + 180,
+        // Called by a test, a test's method is part of that one.
+        60 + 4000 + (30 + 60 + 90),
         "the engine is not in it"
     );
-    assert!(tests.meta.extra.is_empty(), "notes are used up");
 }
 
 #[test]
 fn two_runs_part_at_the_outermost_difference() {
     let (first, second) = (suite::of_tests(&profile(9)), suite::of_tests(&profile(11)));
     assert_eq!(suite::parting(&first, &second, "a.FirstTest.adds()"), None);
-    let parting = suite::parting(&first, &second, "a.FirstTest.all()").expect("a difference");
+    let parting = suite::parting(&first, &second, "a.FirstTest.all()[1: one]").expect("a difference");
     assert_eq!(
         parting.sentence(),
         "a.FirstTest.lambda$all > a.FirstTest.adds > a.Sum.add: 9 calls in one run, 11 in the other"

@@ -94,9 +94,8 @@ impl Plan {
 
     /// Whether anything in a class may have to be rewritten.
     pub fn touches(&self, class: &[u8]) -> bool {
-        // The entrances of linking sit in an untouchable class.
-        class == b"java/lang/invoke/MethodHandleNatives"
-            || (untouchable(class).is_none() && self.selection.class(class))
+        // The entrances of linking sit in untouchable classes.
+        treatment::links(class) || (untouchable(class).is_none() && self.selection.class(class))
     }
 
     /// Whether some methods have no contexts.

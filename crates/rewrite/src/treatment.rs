@@ -59,13 +59,24 @@ const LOADING: [(&[u8], &[u8]); 7] = [
     (b"findNative", b"(Ljava/lang/ClassLoader;Ljava/lang/Class;Ljava/lang/String;Ljava/lang/String;)J"),
 ];
 
-/// The VM's entrances for linking call sites and method handles.
-const LINKING: [&[u8]; 5] = [
-    b"linkCallSite",
-    b"linkMethod",
-    b"linkMethodHandleConstant",
-    b"linkDynamicConstant",
-    b"findMethodHandleType",
+/// Where call sites and method handles are linked: the VM's entrances, and what a handle does once, the first time it is
+/// used or when it has been used often.
+const LINKING: [(&[u8], &[&[u8]]); 6] = [
+    (
+        b"java/lang/invoke/MethodHandleNatives",
+        &[
+            b"linkCallSite",
+            b"linkMethod",
+            b"linkMethodHandleConstant",
+            b"linkDynamicConstant",
+            b"findMethodHandleType",
+        ],
+    ),
+    (b"java/lang/invoke/DirectMethodHandle", &[b"ensureInitialized"]),
+    (b"java/lang/invoke/LambdaForm", &[b"compileToBytecode"]),
+    (b"java/lang/invoke/MethodHandle", &[b"asType", b"customize"]),
+    (b"java/lang/invoke/MethodHandleImpl$CountingWrapper", &[b"maybeStopCounting"]),
+    (b"java/lang/invoke/VarHandle", &[b"getMethodHandleUncached"]),
 ];
 
 /// Work of the JDK's own, whose amount is different each time: it is done because there is an agent that rewrites
@@ -90,6 +101,11 @@ const ACCESSORS: (&[u8], [&[u8]; 3]) = (
     [b"newMethodAccessor", b"newConstructorAccessor", b"newFieldAccessor"],
 );
 
+/// Whether something is linked in a class.
+pub fn links(class: &[u8]) -> bool {
+    LINKING.iter().any(|(owner, _)| class == *owner)
+}
+
 /// Native, or replaced by the JIT with code of its own.
 pub fn is_opaque(method: &Method<'_, '_>) -> bool {
     let key = (method.class().name(), method.name());
@@ -104,8 +120,8 @@ impl Treatment {
     pub fn of(method: &Method<'_, '_>, untouchable: Option<&'static str>) -> Treatment {
         let name = method.name();
         if let Some(reason) = untouchable {
-            let links =
-                method.class().name() == b"java/lang/invoke/MethodHandleNatives" && LINKING.contains(&name);
+            let class = method.class().name();
+            let links = LINKING.iter().any(|(owner, methods)| class == *owner && methods.contains(&name));
             return if links { Treatment::Loading } else { Treatment::Leave(reason) };
         }
         if method.is(access::ABSTRACT) {

@@ -5,7 +5,7 @@
 //! # comment
 //! jvm: OpenJDK 64-Bit Server VM 17.0.15+6
 //! com.acme.OrderTest.adds() bytecodes=51200 calls=803 allocations=12
-//! com.acme.OrderTest.parses(String) runs=3 bytecodes=9120 calls=77 allocations=6 max=2%
+//! com.acme.OrderTest.parses(String)[1: "3.50"] bytecodes=9120 calls=77 allocations=6 max=2%
 //! com.acme.OrderTest.waits() unstable
 //! ```
 
@@ -14,6 +14,7 @@ use std::fmt::Write as _;
 
 use thiserror::Error;
 
+use super::order::natural;
 use super::work::Work;
 use crate::{Limit, Share};
 
@@ -73,7 +74,9 @@ impl Baseline {
     /// The text; the same for the same numbers.
     pub fn to_text(&self) -> String {
         let mut out = format!("{HEADING}jvm: {}\n", self.jvm);
-        for (name, Entry { work, limit }) in &self.tests {
+        let mut tests: Vec<(&String, &Entry)> = self.tests.iter().collect();
+        tests.sort_by(|(a, _), (b, _)| natural(a, b));
+        for (name, Entry { work, limit }) in tests {
             out += name;
             // Writing to a string cannot fail.
             let _ = match work {
@@ -98,9 +101,9 @@ impl Baseline {
     }
 }
 
-/// A name, which ends with a parenthesis, and what is known of it.
+/// A name, which ends with a parenthesis or a bracket, and what is known of it.
 fn entry(line: &str) -> Result<(String, Entry), String> {
-    let end = line.rfind(')').ok_or("a test is missing, like com.acme.OrderTest.adds()")? + 1;
+    let end = line.rfind([')', ']']).ok_or("a test is missing, like com.acme.OrderTest.adds()")? + 1;
     let (name, facts) = line.split_at(end);
     let (mut work, mut unstable) = (Work { runs: 1, ..Work::default() }, false);
     let (mut limit, mut counted) = (Limit::default(), false);
@@ -136,6 +139,8 @@ mod tests {
     const TEXT: &str = "jvm: A JVM 17
 a.B.c() bytecodes=51200 calls=803 allocations=12
 a.B.d(String) runs=3 bytecodes=9120 calls=77 max=2.5% max-absolute=1000
+a.B.e(int)[2: x=1 max=3%] bytecodes=1 calls=1
+a.B.e(int)[10] bytecodes=1 calls=1
 a.B.two words (really)() bytecodes=1 calls=1
 a.B.waits() unstable
 ";

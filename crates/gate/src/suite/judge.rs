@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use quipu_profile::Profile;
 
 use super::baseline::Baseline;
+use super::order::{natural, renumbered};
+use super::run::trees;
 use super::work::Work;
 use crate::{GateError, Limit, Outcome, Question, Subject, SubjectKind, Verdict, gate};
 
@@ -13,11 +15,15 @@ use crate::{GateError, Limit, Outcome, Question, Subject, SubjectKind, Verdict, 
 /// A test that is run more or less often than before was given more or less to do: its work is compared by the run.
 pub fn judge(baseline: &Baseline, new: &BTreeMap<String, Work>, metric: &str, limit: Limit) -> Verdict {
     let mut subjects = Vec::new();
-    let mut names: Vec<&String> = baseline.tests.keys().chain(new.keys()).collect();
-    names.sort();
+    let renumbered = renumbered(baseline, new);
+    let replaced: BTreeSet<&str> = renumbered.values().copied().collect();
+    let old = baseline.tests.keys().filter(|name| !replaced.contains(name.as_str()));
+    let mut names: Vec<&String> = old.chain(new.keys()).collect();
+    names.sort_by(|a, b| natural(a, b));
     names.dedup();
     for name in names {
-        let entry = baseline.tests.get(name);
+        let was = renumbered.get(name.as_str()).copied().unwrap_or(name);
+        let entry = baseline.tests.get(was);
         let before = entry.and_then(|entry| entry.work);
         let after = new.get(name).copied();
         let values = [before, after].map(|work| work.and_then(|work| work.get(metric)).unwrap_or_default());
@@ -62,11 +68,13 @@ fn scaled(value: u64, runs: u64, now: u64) -> u64 {
 
 /// Finds the places where the new work of failed tests is, in the contexts of both runs.
 pub fn explain(verdict: &mut Verdict, baseline: &Profile, new: &Profile) -> Result<(), GateError> {
-    let failed: BTreeSet<String> = verdict.failed().map(|subject| subject.name.clone()).collect();
+    let trees = trees(new);
+    let failed: BTreeSet<String> =
+        verdict.failed().filter_map(|subject| trees.get(&subject.name).cloned()).collect();
     if failed.is_empty() {
         return Ok(());
     }
-    // Of failed tests only: then both profiles have threads of the same names.
+    // Of failed tests' methods only: then both profiles have threads of the same names.
     let select = |profile: &Profile| profile.select_threads(|p, thread| failed.contains(p.str(thread.name)));
     let question = Question {
         metric: Some(verdict.metric.clone()),

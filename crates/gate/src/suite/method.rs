@@ -38,6 +38,11 @@ impl TestMethod {
 
     /// `com.acme.OrderTest.adds(int,String)`, on one line whatever the class file says.
     pub(super) fn title(&self, full: bool) -> String {
+        self.title_in(&self.class, full)
+    }
+
+    /// The same where the class is another than the one that declares the method.
+    pub(super) fn title_in(&self, class: &str, full: bool) -> String {
         let types: Vec<String> = parameters(&self.descriptor)
             .into_iter()
             .map(|name| match full {
@@ -45,7 +50,7 @@ impl TestMethod {
                 false => name.rsplit(['.', '$']).next().unwrap_or_default().to_owned(),
             })
             .collect();
-        let title = format!("{}.{}({})", self.class, self.name, types.join(","));
+        let title = format!("{class}.{}({})", self.name, types.join(","));
         title.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
     }
 }

@@ -2,6 +2,7 @@
 
 use quipu_profile::{Aligned, Matching, Names, NodeId, Profile};
 
+use super::run::trees;
 use crate::number::grouped;
 
 /// The outermost context in which two runs of a test differ.
@@ -29,9 +30,10 @@ impl Parting {
     }
 }
 
-/// Finds it; `None` if the runs are the same in every context.
+/// Finds it, for all runs of the test's method together; `None` if they are the same in every context.
 pub fn parting(first: &Profile, second: &Profile, test: &str) -> Option<Parting> {
-    let [a, b] = [first, second].map(|profile| profile.select_thread(test));
+    let tree = trees(first).remove(test)?;
+    let [a, b] = [first, second].map(|profile| profile.select_thread(&tree));
     let matching = Matching { names: Names::ByOrigin, threads: true };
     let calls = Aligned::new(&a, &b, "calls", matching).ok()?;
     // The same profiles make the same tree, whatever the metric, so nodes have the same ids in both.

@@ -7,24 +7,23 @@ use quipu_profile::{
 };
 
 use super::method::TestMethod;
+use super::run::{NOTE, TestRun, runs};
 
 /// Suffix of the tree that has what a test did to initialise classes.
 pub const INITIALISATION_SUFFIX: &str = " [class initialisation]";
 
-/// Key of what a listener noted of a test.
-const NOTE: &str = "test";
-
-/// The work of each test, as a tree that has its name. Whatever else the profile has is left out.
+/// The contexts of each test method, as a tree that has its name. Whatever else the profile has is left out, save for
+/// the notes of who ran, which [`works`](super::works) reads.
 ///
 /// A test begins at the first call of its method, seen from the bottom of a stack, on whatever thread: so what the
 /// framework does around it, constructors and set-up stay outside. Static initialisers and what they call, which run
 /// for the first test that comes along, go to a tree of their own.
 pub fn of_tests(profile: &Profile) -> Profile {
-    let tests = noted(profile);
-    let titles = titles(&tests);
+    let (tests, titles): (Vec<TestMethod>, Vec<String>) = methods(&runs(profile)).into_iter().unzip();
     let mut builder = Builder::with_capacity(profile.tree().len());
     builder.meta = profile.meta.clone();
-    builder.meta.extra.retain(|(key, _)| key != NOTE);
+    builder.meta.extra.retain(|(key, _)| key == NOTE);
+    builder.meta.extra.sort();
     builder.run = profile.run.clone();
     let methods = import_methods(&mut builder, profile);
     let columns: Vec<_> = profile
@@ -63,7 +62,7 @@ pub fn of_tests(profile: &Profile) -> Profile {
 /// The threads on which tests ran, by name. More than one, or one that stands for several, means that tests may have run
 /// at the same time.
 pub fn threads_of_tests(profile: &Profile) -> Vec<&Thread> {
-    let tests = noted(profile);
+    let tests: Vec<TestMethod> = methods(&runs(profile)).into_keys().collect();
     let begins = begins(profile, &tests);
     let tree = profile.tree();
     let runs_tests = |thread: &&Thread| {
@@ -89,20 +88,18 @@ fn begins(profile: &Profile, tests: &[TestMethod]) -> Vec<Option<usize>> {
         .collect()
 }
 
-fn noted(profile: &Profile) -> Vec<TestMethod> {
-    let notes = profile.meta.extra.iter().filter(|(key, _)| key == NOTE);
-    let mut tests: Vec<TestMethod> = notes.filter_map(|(_, note)| TestMethod::parse(note)).collect();
-    tests.sort();
-    tests.dedup();
-    tests
-}
-
-/// What each test is called. Types of parameters have short names where that tells tests apart.
-fn titles(tests: &[TestMethod]) -> Vec<String> {
-    let short: Vec<String> = tests.iter().map(|test| test.title(false)).collect();
-    let mut count: BTreeMap<&str, u32> = BTreeMap::new();
-    short.iter().for_each(|title| *count.entry(title).or_default() += 1);
-    tests.iter().zip(&short).map(|(test, title)| test.title(count[title.as_str()] > 1)).collect()
+/// The methods that were run, and what each is called. Types of parameters have short names where that tells them apart.
+pub(super) fn methods(runs: &[TestRun]) -> BTreeMap<TestMethod, String> {
+    let mut methods: BTreeMap<TestMethod, String> =
+        runs.iter().map(|run| (run.method.clone(), run.method.title(false))).collect();
+    let mut count: BTreeMap<String, u32> = BTreeMap::new();
+    methods.values().for_each(|title| *count.entry(title.clone()).or_default() += 1);
+    for (method, title) in &mut methods {
+        if count.get(title).is_some_and(|&n| n > 1) {
+            *title = method.title(true);
+        }
+    }
+    methods
 }
 
 fn import_methods(builder: &mut Builder, profile: &Profile) -> Vec<MethodId> {

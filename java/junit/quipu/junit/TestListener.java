@@ -1,8 +1,7 @@
 package quipu.junit;
 
 import java.lang.reflect.Method;
-import java.util.HashSet;
-import java.util.Set;
+import org.junit.platform.engine.TestExecutionResult;
 import org.junit.platform.engine.TestSource;
 import org.junit.platform.engine.support.descriptor.MethodSource;
 import org.junit.platform.launcher.TestExecutionListener;
@@ -10,36 +9,51 @@ import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.TestPlan;
 
 /**
- * Tells Quipu which methods are tests, whichever engine of the JUnit Platform runs them. What a test does is in the
- * profile below its method; what the engine, the constructor and {@code @BeforeEach} do is not below it, and so is
- * kept apart without further ado.
+ * Tells Quipu when a test begins and ends, and which method it is, whichever engine of the JUnit Platform runs it.
+ * What a test does is in the profile below its method; what the engine, the constructor and {@code @BeforeEach} do is
+ * not below it, and so is kept apart without further ado.
  *
  * <p>In a JVM that is not run by {@code quipu test} it does nothing.
  */
 public final class TestListener implements TestExecutionListener {
-    private final Set<String> noted = new HashSet<>();
-
     @Override
     public void testPlanExecutionStarted(TestPlan plan) {
+        if (Agent.START != null && Boolean.getBoolean("quipu.warm")) {
+            Rehearsal.of(plan);
+        }
         Agent.call(Agent.START);
     }
 
     @Override
     public void executionStarted(TestIdentifier identifier) {
-        TestSource source = identifier.getSource().orElse(null);
-        if (Agent.NOTE == null || !identifier.isTest() || !(source instanceof MethodSource)) {
-            return;
+        MethodSource source = source(identifier);
+        if (source != null) {
+            Agent.call(Agent.BEGIN, method(identifier, source));
         }
-        Method test = ((MethodSource) source).getJavaMethod();
-        // The code of a dynamic test is what its factory made, not the factory.
-        String kind = identifier.getUniqueId().contains("/[dynamic-") ? "dynamic" : "method";
-        note(String.join("\t", kind, test.getDeclaringClass().getName(), test.getName(), Work.descriptor(test)));
     }
 
-    /** Tests of one class may run at the same time. */
-    private synchronized void note(String test) {
-        if (noted.add(test)) {
-            Agent.call(Agent.NOTE, test);
+    @Override
+    public void executionFinished(TestIdentifier identifier, TestExecutionResult result) {
+        MethodSource source = source(identifier);
+        if (source != null) {
+            String test = source.getClassName() + '\t' + Invocation.of(identifier, source.getMethodName());
+            Agent.call(Agent.END, method(identifier, source), test);
         }
+    }
+
+    /** Where a test is; null if that is not known, or nothing is counted. */
+    private static MethodSource source(TestIdentifier identifier) {
+        if (Agent.BEGIN == null || !identifier.isTest()) {
+            return null;
+        }
+        TestSource source = identifier.getSource().orElse(null);
+        return source instanceof MethodSource ? (MethodSource) source : null;
+    }
+
+    private static String method(TestIdentifier identifier, MethodSource source) {
+        Method test = source.getJavaMethod();
+        // The code of a dynamic test is what its factory made, not the factory.
+        String kind = identifier.getUniqueId().contains("/[dynamic-") ? "dynamic" : "method";
+        return String.join("\t", kind, test.getDeclaringClass().getName(), test.getName(), Work.descriptor(test));
     }
 }

@@ -2,12 +2,19 @@
 //! that do not.
 #![allow(missing_docs, reason = "tests say what they test by their names")]
 
+mod first_use;
+mod gradle;
 mod jmh;
 mod project;
+mod vintage;
+
+use std::collections::BTreeSet;
 
 use project::Project;
 use quipu_e2e::{jdks, on_every_jdk};
 
+/// Runs of the project's thirty test methods: some have parameters, are repeated, or make tests.
+const RUNS: usize = 43;
 const INSERT: &str = "int number = sorted[end];";
 /// Some thirty bytecodes more for each call; a call takes 2,400 when 500 numbers are sorted.
 const LONGER: &str = "int number = sorted[end]; for (int i = 0; i < 3; i++) number = -(-number);";
@@ -19,9 +26,16 @@ fn numbers_are_the_same_each_time_and_a_changed_line_is_named() {
         let made = project.test(&["--update"]);
         assert_eq!(made.status, Some(0), "{}", made.said);
         let baseline = project.read("quipu-tests.txt");
-        assert_eq!(baseline.lines().filter(|line| line.starts_with("com.acme.")).count(), 30, "{baseline}");
+        let tests: Vec<&str> = baseline.lines().filter(|line| line.starts_with("com.acme.")).collect();
+        assert_eq!(tests.len(), RUNS, "{baseline}");
+        let methods = tests.iter().map(|line| line.split(['(', ' ']).next());
+        assert_eq!(methods.collect::<BTreeSet<_>>().len(), 30, "{baseline}");
         assert!(!baseline.contains("unstable"), "{baseline}");
-        assert!(baseline.contains("com.acme.SortingTest.sorts(int) runs=3 "), "{baseline}");
+        for run in
+            ["sorts(int)[1: 10] ", "sorts(int)[2: 20] ", "sorts(int)[3: 40] ", "findsEach()[4: number 3] "]
+        {
+            assert!(baseline.contains(&format!("com.acme.SortingTest.{run}")), "{run}: {baseline}");
+        }
         assert!(baseline.contains("com.acme.BasketTest$Empty.hasTotal() "), "{baseline}");
         // An array and its clone, which native code makes.
         assert!(
@@ -40,9 +54,12 @@ fn numbers_are_the_same_each_time_and_a_changed_line_is_named() {
         let failed = project.test(&[]);
         assert_eq!(failed.status, Some(1), "{}", failed.said);
         let culprits: Vec<&str> = failed.out.lines().filter(|line| line.ends_with("FAILED")).collect();
-        assert_eq!(culprits.len(), 2, "{}", failed.said);
-        assert!(culprits[0].trim_start().starts_with("com.acme.SortingTest.sorts(int) "), "{}", failed.said);
-        assert!(culprits[1].trim_start().starts_with("com.acme.SortingTest.sortsMany() "), "{}", failed.said);
+        let expected = ["sorts(int)[1: 10]", "sorts(int)[2: 20]", "sorts(int)[3: 40]", "sortsMany()"];
+        assert_eq!(culprits.len(), expected.len(), "{}", failed.said);
+        for (line, test) in culprits.iter().zip(expected) {
+            let name = format!("com.acme.SortingTest.{test} ");
+            assert!(line.trim_start().starts_with(&name), "{test}: {}", failed.said);
+        }
         let place = format!("com.acme.Sorting.insert (Sorting.java:{line})");
         assert!(failed.out.contains(&place), "{}", failed.said);
         assert!(!failed.out.contains("  2. "), "one line, one culprit: {}", failed.said);
@@ -63,7 +80,7 @@ fn renaming_and_reordering_passes_and_limits_are_kept() {
         project.write("src/main/java/com/acme/Sorting.java", &renamed);
         let passed = project.test_without_maven(&["--max", "0%"]);
         assert_eq!(passed.status, Some(0), "{}", passed.said);
-        assert!(passed.out.contains("PASSED: bytecodes of 30 tests as in the baseline"), "{}", passed.said);
+        assert!(passed.out.contains("PASSED: bytecodes of 43 tests as in the baseline"), "{}", passed.said);
 
         project.edit("src/main/java/com/acme/Sorting.java", &[(INSERT, LONGER)]);
         let baseline = project.read("quipu-tests.txt");
@@ -74,9 +91,9 @@ fn renaming_and_reordering_passes_and_limits_are_kept() {
         project.write("quipu-tests.txt", &tolerant.collect::<String>());
         let updated = project.test_without_maven(&["--update", "--once"]);
         assert_eq!(updated.status, Some(0), "{}", updated.said);
-        let held = "PASSED: bytecodes of 30 tests grew within their limits";
+        let held = "PASSED: bytecodes of 43 tests grew within their limits";
         assert!(updated.out.contains(held), "a limit of its own: {}", updated.said);
-        assert_eq!(project.read("quipu-tests.txt").matches(" max=50%\n").count(), 4, "limits stay");
+        assert_eq!(project.read("quipu-tests.txt").matches(" max=50%\n").count(), 6, "limits stay");
     });
 }
 

@@ -71,31 +71,47 @@ impl Project {
 
     /// The same, with settings of JUnit.
     pub fn test_in_console(&self, options: &[&str], settings: &[&str]) -> Outcome {
-        let console = library("org.junit.platform:junit-platform-console-standalone:1.13.4");
-        let console = console.to_str().expect("a path in UTF-8");
+        self.compile();
+        let mut arguments = vec!["--scan-class-path"];
+        settings.iter().for_each(|setting| arguments.extend(["--config", setting]));
+        self.test_selected(options, &arguments)
+    }
+
+    /// The same for what was compiled already, and for chosen tests.
+    pub fn test_selected(&self, options: &[&str], selected: &[&str]) -> Outcome {
+        let (console, java) = (console(), self.jdk.home.join("bin/java"));
+        let mut arguments = vec!["test"];
+        arguments.extend(options);
+        arguments.extend(["--", java.to_str().expect("a path in UTF-8"), "-jar", &console, "execute"]);
+        arguments.extend(["-cp", "classes", "--details=none", "--disable-banner"]);
+        arguments.extend(selected);
+        self.quipu(&arguments)
+    }
+
+    /// Compiles what is there for the console launcher.
+    pub fn compile(&self) {
         let classes = self.folder.join("classes");
         let _ = fs::remove_dir_all(&classes);
         let mut javac = Command::new(self.jdk.home.join("bin/javac"));
-        javac.args(["-g", "-parameters", "-cp", console, "-d"]).arg(&classes).current_dir(&self.folder);
+        javac.args(["-g", "-parameters", "-cp", &console(), "-d"]).arg(&classes).current_dir(&self.folder);
         for folder in ["src/main/java/com/acme", "src/test/java/com/acme"] {
             let files = fs::read_dir(self.folder.join(folder)).expect("sources").flatten().map(|e| e.path());
             javac.args(files.filter(|file| file.extension().is_some_and(|extension| extension == "java")));
         }
         let output = javac.output().expect("javac runs");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let java = self.jdk.home.join("bin/java");
-        let mut arguments = vec!["test"];
-        arguments.extend(options);
-        arguments.extend(["--", java.to_str().expect("a path in UTF-8"), "-jar", console, "execute"]);
-        arguments.extend(["--scan-class-path", "-cp", "classes", "--details=none", "--disable-banner"]);
-        settings.iter().for_each(|setting| arguments.extend(["--config", setting]));
-        self.quipu(&arguments)
     }
 
     /// Any command, in the project's folder.
     pub fn quipu(&self, arguments: &[&str]) -> Outcome {
         let mut quipu = Command::new(&tools().quipu);
-        quipu.args(arguments).current_dir(&self.folder).env("JAVA_HOME", &self.jdk.home);
+        quipu.args(arguments);
+        self.outcome(quipu)
+    }
+
+    /// Runs a program in the project's folder, with its JDK.
+    pub fn outcome(&self, mut quipu: Command) -> Outcome {
+        quipu.current_dir(&self.folder).env("JAVA_HOME", &self.jdk.home);
         quipu.env_remove("JAVA_TOOL_OPTIONS").env_remove("JDK_JAVA_OPTIONS");
         // Maven's own JVM need not be as steady as those that run tests.
         quipu.env("MAVEN_OPTS", "-Xshare:auto -XX:TieredStopAtLevel=1 -XX:+UseSerialGC");
@@ -105,6 +121,11 @@ impl Project {
         let said = format!("JDK {}\n{out}\n{err}", self.jdk.feature);
         Outcome { status: output.status.code(), out, said }
     }
+}
+
+fn console() -> String {
+    let jar = library("org.junit.platform:junit-platform-console-standalone:1.13.4");
+    jar.to_str().expect("a path in UTF-8").to_owned()
 }
 
 fn copy(from: &Path, to: &Path) {

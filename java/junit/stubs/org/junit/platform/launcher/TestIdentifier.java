@@ -9,6 +9,8 @@ public final class TestIdentifier {
 
     public native String getUniqueId();
 
+    public native String getDisplayName();
+
     public native Optional<TestSource> getSource();
 
     public native boolean isTest();

@@ -7,5 +7,9 @@ import org.junit.platform.engine.TestSource;
 public class MethodSource implements TestSource {
     private MethodSource() {}
 
+    public final native String getClassName();
+
+    public final native String getMethodName();
+
     public final native Method getJavaMethod();
 }

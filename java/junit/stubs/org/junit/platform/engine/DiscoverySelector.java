@@ -1,0 +1,4 @@
+package org.junit.platform.engine;
+
+/** To compile against only. */
+public interface DiscoverySelector {}

@@ -1,0 +1,4 @@
+package org.junit.platform.launcher;
+
+/** To compile against only. */
+public interface LauncherDiscoveryRequest {}
