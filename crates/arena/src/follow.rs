@@ -85,8 +85,8 @@ struct Method {
     /// Allocations of each counted block.
     allocations: Vec<u64>,
     derived: u64,
-    /// Slots that count calls of an opaque method.
-    leaves: Vec<u64>,
+    /// Slots that count calls of an opaque method, and the method, which has no name if it was only presumed to be opaque.
+    leaves: Vec<(u64, u32)>,
     /// Number of the followed method that begins here.
     begins: Option<u32>,
 }
@@ -184,7 +184,8 @@ impl Follower {
                 self.add(&mut sum, held.method, held.calls, held.bytecodes);
             }
             let Some(method) = self.method(id) else { continue };
-            for leaf in method.leaves.iter().map(|slot| at + node::SLOTS + slot * slot::SIZE) {
+            let named = method.leaves.iter().filter(|(_, callee)| self.method(*callee).is_some());
+            for leaf in named.map(|(slot, _)| at + node::SLOTS + slot * slot::SIZE) {
                 if arena.word(leaf + slot::METHOD).load(Relaxed) == 0 {
                     sum.calls = sum.calls.wrapping_add(arena.long(leaf + slot::CALLS).load(Relaxed));
                 }
@@ -289,7 +290,7 @@ impl Follower {
                         initialiser: name == b"<clinit>",
                         allocations: words.map(|word| u16::from_ne_bytes(word).into()).collect(),
                         derived: derived.len() as u64 / 4,
-                        leaves: leaves.chunks_exact(8).filter_map(first_word).collect(),
+                        leaves: leaves.chunks_exact(8).filter_map(leaf).collect(),
                         begins: None,
                     };
                     self.learn(id, class, method);
@@ -391,9 +392,11 @@ struct Held {
     bytecodes: u64,
 }
 
-fn first_word(pair: &[u8]) -> Option<u64> {
-    let (word, _) = pair.split_first_chunk()?;
-    Some(u32::from_ne_bytes(*word).into())
+/// A slot and an opaque method, as records of methods have them.
+fn leaf(pair: &[u8]) -> Option<(u64, u32)> {
+    let (slot, method) = pair.split_first_chunk()?;
+    let (method, _) = method.split_first_chunk()?;
+    Some((u32::from_ne_bytes(*slot).into(), u32::from_ne_bytes(*method)))
 }
 
 /// Size of a node in bytes.
@@ -453,7 +456,8 @@ mod tests {
             arena.log(&Record::Class { id: 1, loader: 0, name: b"a/T", source: b"" }).unwrap();
             for (id, name) in [(1, "run"), (2, "test"), (3, "add"), (4, "<clinit>")] {
                 // One block, with two allocations.
-                let leaf: Vec<u8> = [1u32, 9].iter().flat_map(|n| n.to_ne_bytes()).collect();
+                // Its second was presumed to be opaque, and has no name.
+                let leaf: Vec<u8> = [1u32, 9, 2, 8].iter().flat_map(|n| n.to_ne_bytes()).collect();
                 let blocks: Vec<u8> = [0u16, 0, 2].iter().flat_map(|n| n.to_ne_bytes()).collect();
                 arena
                     .log(&Record::Method {
@@ -471,6 +475,7 @@ mod tests {
                     })
                     .unwrap();
             }
+            arena.log(&Record::opaque_method(9, 1, b"leaf", b"()V")).unwrap();
             let chunk = arena.add_chunk(layout::CHUNK_NODES, 4096).unwrap();
             arena.word(chunk + chunk::TREE).store(7, Relaxed);
             Tree { arena, chunk, top: chunk + chunk::HEADER }
@@ -520,6 +525,8 @@ mod tests {
         tree.arena.long(counter).store(3, Relaxed);
         // It calls an opaque method twice.
         tree.arena.long(callee + node::SLOTS + slot::SIZE + slot::CALLS).store(2, Relaxed);
+        // And something twenty times that might have been one.
+        tree.arena.long(callee + node::SLOTS + 2 * slot::SIZE + slot::CALLS).store(20, Relaxed);
         let initialiser = tree.node(test, 4);
         tree.count(test, 0, initialiser, 1, 10_000);
         let below = tree.node(initialiser, 3);
