@@ -180,9 +180,11 @@ fn threads_come_and_go() {
 #[test]
 fn threads_without_room_are_reported() {
     let program = Program::new("ManyThreads").arguments(["64", "200", "600000"]);
-    program.quipu(["--contexts", "none", "--arena-limit", "8M"]).on_every_jdk(|run| {
+    // The threads of the VM have taken what there is before the first of these begins.
+    program.quipu(["--contexts", "none", "--arena-limit", "5M"]).on_every_jdk(|run| {
         assert_eq!(run.status.code(), Some(0), "{}", run.stderr);
-        let calls = run.thread("worker-#").method("ManyThreads", "work").calls;
+        let workers = ThreadCounts::of(run.profile(), |name| name == "worker-#");
+        let calls = workers.method("ManyThreads", "work").calls;
         assert!(calls < 64 * 600_000 && calls % 600_000 == 0, "{calls}");
         assert!(run.profile().meta.lost.contains_key("contexts.refused"), "{:?}", run.profile().meta.lost);
     });
