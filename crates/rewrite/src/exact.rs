@@ -3,15 +3,14 @@
 //! hide what they call.
 
 use quipu_classfile::opcode::InstructionClass;
-use quipu_classfile::{ClassEditor, ClassFile, Code, EditError, Method, Snippet, VerificationType};
+use quipu_classfile::{ClassEditor, ClassFile, Code, EditError, Method, Snippet};
 
-use crate::activation::Guard;
+use crate::aside::{Aside, Elsewhere};
 use crate::probes::Probes;
 use crate::sampling;
 use crate::selection::untouchable;
-use crate::tallied::{self, Aside};
 use crate::treatment::Treatment;
-use crate::{Contexts, Known, Left, Plan, Rewritten, counted};
+use crate::{Contexts, Known, Left, Plan, Rewritten, counted, tallied};
 
 /// Rewrites a class. Its methods get the ids from `first` on, in their order.
 pub fn rewrite(
@@ -46,8 +45,10 @@ pub fn rewrite(
                 let loading = treatment == Treatment::CountLoading;
                 count(&mut editor, &probes, method, id, plan, known, loading).map(Some)
             }
-            Treatment::Opaque => aside(&mut editor, &probes, method, plan, "hide").map(|()| None),
-            Treatment::Loading => aside(&mut editor, &probes, method, plan, "load").map(|()| None),
+            Treatment::Opaque => aside(&mut editor, &probes, method, plan, Elsewhere::Hidden).map(|()| None),
+            Treatment::Loading => {
+                aside(&mut editor, &probes, method, plan, Elsewhere::Loading).map(|()| None)
+            }
             Treatment::Leave(_) => Ok(None),
         };
         match edited {
@@ -75,54 +76,17 @@ fn aside(
     probes: &Probes,
     method: Method<'_, '_>,
     plan: &Plan,
-    probe: &str,
+    elsewhere: Elsewhere,
 ) -> Result<(), EditError> {
     let Some(mut code) = editor.edit_method(method.index())? else { return Ok(()) };
     if !makes_calls(code.code()) {
         return Ok(());
     }
-    if plan.tallies() {
-        let mut s = Snippet::new();
-        let aside = Aside::begin(&mut code, probes, &mut s, probe)?;
-        code.insert_entry(&s)?;
-        s.clear();
-        aside.end(&mut code, probes, &mut s, probe == "load")?;
-        code.insert_before_returns(&s)?;
-        code.catch_all(s.athrow())?;
-        return code.finish().map(drop);
-    }
-    let slot = code.new_local(VerificationType::Long)?;
-    let cursor = if probes.have_cursor() || plan.activation {
-        let class = probes.cursor_class(code.pool())?;
-        code.new_local(VerificationType::Object(class))?
-    } else {
-        0
-    };
     let mut s = Snippet::new();
-    if cursor != 0 {
-        probes.find_cursor(code.pool(), &mut s)?;
-        s.astore(cursor);
-    }
-    probes.slot(code.pool(), &mut s, cursor)?;
-    s.lstore(slot);
-    probes.thread(&mut s, cursor);
-    probes.call(code.pool(), &mut s, probe, "(@)V")?;
-    let guard = plan.activation.then(|| Guard::pause(&mut code)).transpose()?;
-    if let Some(guard) = guard {
-        guard.enter(&mut code, probes, &mut s, cursor)?;
-    }
+    let aside = Aside::begin(&mut code, probes, plan, &mut s, elsewhere)?;
     code.insert_entry(&s)?;
     s.clear();
-    if let Some(guard) = guard {
-        guard.leave(&mut code, probes, &mut s, cursor)?;
-    }
-    if probe == "load" {
-        probes.thread(&mut s, cursor);
-        probes.call(code.pool(), &mut s, "loaded", "(@)V")?;
-    }
-    probes.thread(&mut s, cursor);
-    s.lload(slot);
-    probes.call(code.pool(), &mut s, "restore", "(@J)V")?;
+    aside.end(&mut code, probes, &mut s)?;
     code.insert_before_returns(&s)?;
     code.catch_all(s.athrow())?;
     code.finish().map(drop)

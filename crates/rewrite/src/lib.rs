@@ -14,6 +14,7 @@
 )]
 
 pub mod activation;
+mod aside;
 mod calls;
 mod classes;
 mod counted;

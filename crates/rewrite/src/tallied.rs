@@ -11,6 +11,7 @@
 
 use quipu_classfile::{ClassEditor, CodeEditor, EditError, Method, Snippet, VerificationType, access};
 
+use crate::aside::{Aside, Elsewhere};
 use crate::calls::Site;
 use crate::counted::{Analysis, Counter, lines};
 use crate::probes::Probes;
@@ -68,62 +69,6 @@ pub fn overrides_opaque(method: &Method<'_, '_>, known: &dyn Known) -> bool {
     !bound && known.overrides_opaque(method.class(), method.name(), method.descriptor())
 }
 
-/// What a method keeps that leads what it calls elsewhere, to put it back when it ends.
-#[derive(Debug, Clone, Copy)]
-pub struct Aside {
-    cursor: u16,
-    slot: u16,
-    tally: u16,
-}
-
-impl Aside {
-    /// Appends a probe that leads what is called elsewhere, behind what keeps the way back.
-    pub fn begin(
-        code: &mut CodeEditor<'_, '_, '_>,
-        probes: &Probes,
-        s: &mut Snippet,
-        probe: &str,
-    ) -> Result<Aside, EditError> {
-        let cursor = if probes.have_cursor() {
-            let class = probes.cursor_class(code.pool())?;
-            let cursor = code.new_local(VerificationType::Object(class))?;
-            probes.find_cursor(code.pool(), s)?;
-            s.astore(cursor);
-            cursor
-        } else {
-            0
-        };
-        let slot = code.new_local(VerificationType::Long)?;
-        let tally = code.new_local(VerificationType::Long)?;
-        probes.slot(code.pool(), s, cursor)?;
-        s.lstore(slot);
-        probes.tally(code.pool(), s, "current", "()J")?;
-        s.lstore(tally);
-        probes.thread(s, cursor);
-        probes.call(code.pool(), s, probe, "(@)V")?;
-        Ok(Aside { cursor, slot, tally })
-    }
-
-    /// Appends the way back.
-    pub fn end(
-        self,
-        code: &mut CodeEditor<'_, '_, '_>,
-        probes: &Probes,
-        s: &mut Snippet,
-        loading: bool,
-    ) -> Result<(), EditError> {
-        if loading {
-            probes.thread(s, self.cursor);
-            probes.call(code.pool(), s, "loaded", "(@)V")?;
-        }
-        probes.thread(s, self.cursor);
-        s.lload(self.slot);
-        probes.call(code.pool(), s, "restore", "(@J)V")?;
-        s.lload(self.tally);
-        probes.tally(code.pool(), s, "restore", "(J)V")
-    }
-}
-
 /// Inserts the probes of one method. Local variables are 0 if it has no such variable.
 struct Inserter<'m, 'e, 'c, 'a> {
     code: CodeEditor<'e, 'c, 'a>,
@@ -148,7 +93,8 @@ impl Inserter<'_, '_, '_, '_> {
     fn enter(&mut self, id: u32, loading: bool) -> Result<(), EditError> {
         let mut s = Snippet::new();
         if loading {
-            self.aside = Some(Aside::begin(&mut self.code, self.probes, &mut s, "load")?);
+            self.aside =
+                Some(Aside::begin(&mut self.code, self.probes, self.plan, &mut s, Elsewhere::Loading)?);
         }
         self.probes.cell(self.code.pool(), &mut s, id)?;
         let per_call = self.analysis.per_call;
@@ -256,7 +202,7 @@ impl Inserter<'_, '_, '_, '_> {
             self.add(&mut s)?;
         }
         if let Some(aside) = self.aside {
-            aside.end(&mut self.code, self.probes, &mut s, true)?;
+            aside.end(&mut self.code, self.probes, &mut s)?;
         }
         let always = s.clone();
         if self.marks {
