@@ -10,14 +10,25 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// In the order in which they must be defined: each needs only those before it.
-const CLASSES: [&str; 7] = ["Layout", "Natives", "ReifiedStack", "Cursor", "Tally", "Direct", "Probe"];
+const CLASSES: [&str; 8] =
+    ["Layout", "Natives", "Watcher", "ReifiedStack", "Cursor", "Tally", "Direct", "Probe"];
 
 /// The same for what is defined only if contexts are sampled every so many bytecodes.
 const SAMPLING_CLASSES: [&str; 1] = ["Sampler"];
 
 /// The same for what is defined only if the user has an agent of his own: the API first.
-const AGENT_API: [&str; 3] = ["MethodId", "Context", "ExactProfiler"];
-const AGENT_CLASSES: [&str; 6] = ["Chunks", "Methods", "Tree", "NodeContext", "DerivedContext", "Activation"];
+const AGENT_API: [&str; 4] = ["MethodId", "Context", "ExactProfiler", "SamplingProfiler"];
+const AGENT_CLASSES: [&str; 9] = [
+    "Chunks",
+    "Methods",
+    "Tree",
+    "NodeContext",
+    "DerivedContext",
+    "Activation$Failures",
+    "SamplingActivation$View",
+    "SamplingActivation",
+    "Activation",
+];
 
 /// And for what is defined only where tests are waited for.
 const TEST_CLASSES: [&str; 1] = ["Tests"];
@@ -67,7 +78,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "-Xlint:-options",
             "-XDignore.symbol.file",
             "-nowarn",
-            "-g",
+            "-g:none",
             "-d",
         ])
         .arg(&classes)

@@ -10,7 +10,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const SHARED: [&str; 5] = ["Cursor.java", "Probe.java", "Tally.java", "ReifiedStack.java", "Sampler.java"];
+const SHARED: [&str; 6] =
+    ["Cursor.java", "Probe.java", "Tally.java", "ReifiedStack.java", "Sampler.java", "Watcher.java"];
 /// Needs method handles, and is not shown to JVMs that have none.
 const NEWER: &str = "ForeignMemory.java";
 

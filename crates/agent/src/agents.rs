@@ -23,14 +23,15 @@ struct Activation {
 static ACTIVATION: OnceLock<Activation> = OnceLock::new();
 
 /// Makes the user's agent; threads call it once they run instrumented code.
-pub fn install(session: &Session, env: &Env<'_>, agent: &JavaAgent) -> Result<(), Error> {
+pub fn install(session: &Session, env: &Env<'_>, agent: &JavaAgent, samples: bool) -> Result<(), Error> {
     if ACTIVATION.get().is_none() {
         let _ = ACTIVATION.set(define(env)?);
     }
     let Some(activation) = ACTIVATION.get() else { return Ok(()) };
     let (jar, class) = (env.new_text(&agent.jar)?, env.new_text(&agent.class)?);
-    let arguments = [jar.raw(), class.raw()].map(|l| sys::jvalue { l });
-    // SAFETY: the method is this static one; it takes two strings and returns an object.
+    let arguments =
+        [sys::jvalue { l: jar.raw() }, sys::jvalue { l: class.raw() }, sys::jvalue { z: samples }];
+    // SAFETY: the method is this static one; it takes two strings and a boolean, and returns an object.
     let loader = unsafe { env.call_static_object(activation.class.get(), activation.install, &arguments)? };
     if let Some(loader) = loader {
         session.jvmti.set_tag(loader, Session::AGENT_LOADER.into())?;
@@ -59,7 +60,7 @@ fn define(env: &Env<'_>) -> Result<Activation, Error> {
         install: env.static_method(
             class,
             c"install",
-            c"(Ljava/lang/String;Ljava/lang/String;)Ljava/lang/Object;",
+            c"(Ljava/lang/String;Ljava/lang/String;Z)Ljava/lang/Object;",
         )?,
         remove: env.static_method(class, c"remove", c"()V")?,
         class: env.new_global(class)?,

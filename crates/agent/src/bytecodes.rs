@@ -1,11 +1,12 @@
 //! Samples every so many bytecodes: what the agent does for the Java class `Sampler`, defined when it is first needed.
 
+use std::cell::UnsafeCell;
 use std::ffi::CStr;
 use std::sync::OnceLock;
 
 use quipu_arena::layout::header;
 use quipu_jvm::jni::kind;
-use quipu_jvm::{Env, Error, Global, MethodId, Thread, sys};
+use quipu_jvm::{Capability, Env, Error, Global, MethodId, Thread, sys};
 
 use crate::options::BytecodeSampling;
 use crate::session::Session;
@@ -15,6 +16,8 @@ const CLASSES: &[(&CStr, &[u8])] = include!(concat!(env!("OUT_DIR"), "/sampling_
 
 struct Sampler {
     class: Global<kind::Class>,
+    /// A thread begins, or runs already.
+    start: MethodId,
     /// A thread has ended.
     end: MethodId,
     /// The current thread does something that is not the program's.
@@ -23,8 +26,34 @@ struct Sampler {
 
 static SAMPLER: OnceLock<Sampler> = OnceLock::new();
 
+/// What is left until the next sample where none is taken; as in `Sampler`.
+pub const ENDLESS: i64 = i64::MAX / 2;
+
+/// Size of a chunk of a stack, and where its frames begin; as in `ReifiedStack`.
+const CHUNK: usize = 4096;
+const FRAMES: i64 = 1024;
+
+/// Takes the frames that nobody looks at. Threads without a stack write to it all at once; nobody reads it.
+#[repr(C, align(4096))]
+struct Scratch(UnsafeCell<[u8; CHUNK]>);
+
+// SAFETY: it is only ever written to, by machine code of the VM.
+unsafe impl Sync for Scratch {}
+
+static SCRATCH: Scratch = Scratch(UnsafeCell::new([0; CHUNK]));
+
+/// Address of the chunk for frames that nobody looks at.
+pub fn scratch() -> i64 {
+    SCRATCH.0.get() as i64
+}
+
+/// Where the frames of threads go that have no stack.
+pub fn nowhere() -> i64 {
+    scratch() + FRAMES
+}
+
 /// Makes ready what rewritten code will call.
-pub fn install(session: &Session, env: &Env<'_>, wanted: &BytecodeSampling) -> Result<(), Error> {
+pub fn define(session: &Session, env: &Env<'_>, wanted: &BytecodeSampling) -> Result<(), Error> {
     let BytecodeSampling { every, jitter, seed } = *wanted;
     session.arena.set(header::SEED, seed);
     session.arena.set(header::JITTER, jitter);
@@ -40,8 +69,30 @@ pub fn install(session: &Session, env: &Env<'_>, wanted: &BytecodeSampling) -> R
     // Looking the methods up initialises the class: instrumented code must never be the first to do so.
     let end = env.static_method(class, c"end", c"(Ljava/lang/Thread;)V")?;
     let aside = env.static_method(class, c"aside", c"(Z)V")?;
-    let _ = SAMPLER.set(Sampler { class: env.new_global(class)?, end, aside });
+    let start = env.static_method(class, c"start", c"(Ljava/lang/Thread;)V")?;
+    let _ = SAMPLER.set(Sampler { class: env.new_global(class)?, start, end, aside });
     Ok(())
+}
+
+/// Gives every thread an empty stack; and where threads have fields for that, every thread that begins.
+pub fn start_all(session: &Session, env: &Env<'_>) -> Result<(), Error> {
+    if session.is_direct() {
+        session.jvmti.set_event_mode(sys::JVMTI_EVENT_THREAD_START, true, None)?;
+        if session.jvmti.capabilities()?.contains(Capability::CAN_SUPPORT_VIRTUAL_THREADS) {
+            session.jvmti.set_event_mode(sys::JVMTI_EVENT_VIRTUAL_THREAD_START, true, None)?;
+        }
+    }
+    for thread in session.jvmti.all_threads(env)? {
+        start_thread(env, thread)?;
+    }
+    Ok(())
+}
+
+/// The thread begins, or was found running.
+pub fn start_thread(env: &Env<'_>, thread: Thread<'_>) -> Result<(), Error> {
+    let Some(sampler) = SAMPLER.get() else { return Ok(()) };
+    // SAFETY: the method takes one thread and returns nothing.
+    unsafe { env.call_static_void(sampler.class.get(), sampler.start, &[sys::jvalue { l: thread.raw() }]) }
 }
 
 /// Changes the number of bytecodes from one sample to the next. A thread heeds it from its next sample on.

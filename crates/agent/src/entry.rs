@@ -115,9 +115,8 @@ fn prepare_early(vm: Jvm, options: Options) -> Result<(), String> {
     let text = |e: quipu_jvm::Error| e.to_string();
     let jvmti = vm.jvmti().map_err(text)?;
     // Nothing that instrumentation needs is asked for unless there is going to be some.
-    let instruments = options.exact && options.bytecodes.is_none();
     let early = Capabilities::of(&[Capability::CAN_GENERATE_EARLY_CLASS_HOOK_EVENTS]);
-    let direct = instruments && {
+    let direct = options.exact && {
         let missing = jvmti.add_available_capabilities(&early).map_err(text)?;
         !missing.contains(Capability::CAN_GENERATE_EARLY_CLASS_HOOK_EVENTS)
     };

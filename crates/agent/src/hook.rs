@@ -7,6 +7,7 @@ use quipu_classfile::ClassFile;
 use quipu_jvm::{Env, Object};
 use quipu_rewrite::{Contexts, Plan, rewrite};
 
+use crate::bytecodes;
 use crate::registry::Entered;
 use crate::session::Session;
 use crate::thread_field::{self, Field};
@@ -77,7 +78,11 @@ fn is_jdks(session: &Session, env: Option<&Env<'_>>, loader: Option<Object<'_>>)
 
 /// `Thread` as it must always look in this VM: the field is there or not from the first time on.
 fn with_thread_field(session: &Session, bytes: &[u8]) -> Option<Vec<u8>> {
-    let mut fields = vec![Field::slot(session.arena.address(header::NEW_THREAD) as i64)];
+    let mut fields = vec![
+        Field::slot(session.arena.address(header::NEW_THREAD) as i64),
+        Field::top(bytecodes::nowhere()),
+        Field::left(bytecodes::ENDLESS),
+    ];
     if session.has_tallies() {
         fields.push(Field::tally(session.nobodys_tally()? as i64));
     }

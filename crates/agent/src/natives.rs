@@ -7,11 +7,12 @@ use quipu_arena::layout::header;
 use quipu_jvm::sys::{JNIEnv, jclass, jobject};
 use quipu_jvm::{Env, NativeMethod, Ref};
 
+use crate::bytecodes;
 use crate::guard::guarded;
 use crate::session::Session;
 
 /// The table to register.
-pub fn table() -> [NativeMethod<'static>; 12] {
+pub fn table() -> [NativeMethod<'static>; 13] {
     let method = |name, descriptor, function| NativeMethod { name, descriptor, function };
     [
         method(c"base", c"()J", base as *mut c_void),
@@ -26,6 +27,7 @@ pub fn table() -> [NativeMethod<'static>; 12] {
         method(c"tallies", c"()Z", tallies as *mut c_void),
         method(c"tally", c"(II)J", tally as *mut c_void),
         method(c"nobodys", c"()J", nobodys as *mut c_void),
+        method(c"scratch", c"()J", scratch as *mut c_void),
     ]
 }
 
@@ -114,4 +116,8 @@ extern "system" fn tally(_: *mut JNIEnv, _: jclass, tree: i32, root: i32) -> i64
 
 extern "system" fn nobodys(_: *mut JNIEnv, _: jclass) -> i64 {
     guarded(0, || Session::get().and_then(Session::nobodys_tally).map_or(0, |address| address as i64))
+}
+
+extern "system" fn scratch(_: *mut JNIEnv, _: jclass) -> i64 {
+    bytecodes::scratch()
 }

@@ -40,10 +40,11 @@ struct Runtime {
 
 static RUNTIME: OnceLock<Runtime> = OnceLock::new();
 
-/// The thread begins: where threads have tallies, it gets its own.
+/// The thread begins: where threads have tallies or stacks, it gets its own.
 pub fn begin_thread(env: &Env<'_>, thread: Thread<'_>) {
     // An exception here can only be a lack of memory; the thread is then not counted.
     let _ = tallies::start(env, thread);
+    let _ = bytecodes::start_thread(env, thread);
 }
 
 /// The thread has ended: its tree can go to the next one.
@@ -128,14 +129,17 @@ pub fn instrument(session: &'static Session, env: &mut Env<'_>, options: &Option
     prepare(session, env)?;
     let mut plan = options.plan();
     plan.direct = session.is_direct();
+    if let Some(wanted) = &options.bytecodes {
+        bytecodes::define(session, env, wanted)?;
+    }
     if let Some(agent) = &options.agent {
-        match agents::install(session, env, agent) {
+        match agents::install(session, env, agent, plan.sampling) {
             Ok(()) => plan.activation = true,
             Err(error) => eprintln!("quipu: profiling without the agent {}: {error}", agent.class),
         }
     }
-    if let Some(wanted) = &options.bytecodes {
-        bytecodes::install(session, env, wanted)?;
+    if plan.sampling {
+        bytecodes::start_all(session, env)?;
     }
     if plan.tallies() && !tallies::begin(session, env)? {
         session.leave(b"every class", "the arena has no room for tallies");

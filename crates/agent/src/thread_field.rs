@@ -1,4 +1,5 @@
-//! Fields for `java.lang.Thread`, in which each thread has the slot it published and its current tally.
+//! Fields for `java.lang.Thread`, in which each thread has the slot it published, its current tally, and for samples
+//! every so many bytecodes the top of its stack and what is left until the next one.
 //!
 //! They can be added only while the class is loaded for the first time, which is long before the VM is up. They are not
 //! visible to programs but by reflection on the declared fields of `Thread`.
@@ -28,6 +29,16 @@ impl Field {
     /// The current tally.
     pub fn tally(initial: i64) -> Field {
         Field { name: b"quipuTally", initial }
+    }
+
+    /// Where the next frame goes.
+    pub fn top(initial: i64) -> Field {
+        Field { name: b"quipuTop", initial }
+    }
+
+    /// Bytecodes until the next sample.
+    pub fn left(initial: i64) -> Field {
+        Field { name: b"quipuLeft", initial }
     }
 }
 

@@ -34,7 +34,8 @@ pub struct Kinds {
     #[command(flatten)]
     pub sampling: SamplingOptions,
 
-    /// A profiling agent of your own: a jar and the class in it that implements quipu.ExactProfiler; see docs/agents.md
+    /// A profiling agent of your own: a jar and the class in it that implements quipu.ExactProfiler, or with --bytecodes
+    /// quipu.SamplingProfiler; see docs/agents.md
     #[arg(long, value_name = "JAR=CLASS", value_parser = java_agent, help_heading = "What to measure")]
     pub agent: Option<JavaAgent>,
 

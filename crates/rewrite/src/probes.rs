@@ -37,16 +37,10 @@ impl Probes {
         }
     }
 
-    /// The same for samples every so many bytecodes: the cursor is then the thread's reified stack.
+    /// The same for samples every so many bytecodes.
     pub fn sampling(plan: &Plan) -> Probes {
-        let runtime = plan.runtime;
-        Probes {
-            threaded: format!("{runtime}/Sampler").into_bytes(),
-            cursor: format!("{runtime}/ReifiedStack").into_bytes(),
-            cursor_descriptor: format!("L{runtime}/ReifiedStack;"),
-            direct: false,
-            ..Probes::new(plan)
-        }
+        let threaded = format!("{}/Sampler", plan.runtime).into_bytes();
+        Probes { threaded, direct: true, ..Probes::new(plan) }
     }
 
     /// Whether methods keep their thread's cursor. If not, the thread itself has what they need of it.

@@ -3,23 +3,24 @@
 //!
 //! | method | entry | blocks | exits |
 //! |---|---|---|---|
-//! | leaf, one way through | spend its length | – | – |
+//! | leaf, one way through | – | – | spend its length |
 //! | leaf with branches | – | count in a local variable | spend the count |
-//! | others, one way through | push, spend the length | – | pop |
-//! | others | push | count in a local variable | spend the count, pop |
+//! | others, one way through | push | – | pop, spend the length |
+//! | others | push | count in a local variable | pop, spend the count |
 //!
-//! What a call counts is spent when it is left, or in a loop once it is large. Whenever that is, the sample it brings
+//! What a call counts is spent when it is left, or in a loop once a sample is due. Whenever that is, the sample it brings
 //! about belongs to the context that counted, so every context is sampled in proportion to what it executed: the
 //! conditional in each block that section 5.2 of Binder's paper asks for is not needed.
 //!
 //! A pop puts the stack pointer back to what it was, so a mistake cannot travel up the stack. Exceptions that pass the
 //! call of `super()` in a constructor, which no handler covers, are set right by whoever catches them.
 
-use quipu_classfile::opcode::DUP;
 use quipu_classfile::{
     BlockAnalysis, Blocks, ClassEditor, CodeEditor, EditError, Method, Snippet, VerificationType,
 };
 
+use crate::activation;
+use crate::aside::Elsewhere;
 use crate::counted::lines;
 use crate::exact::makes_calls;
 use crate::leaf::is_leaf;
@@ -39,25 +40,14 @@ pub fn edit(
     match treatment {
         Treatment::Count => count(editor, probes, method, id, plan, false).map(Some),
         Treatment::CountLoading => count(editor, probes, method, id, plan, true).map(Some),
-        Treatment::Opaque => aside(editor, probes, method, ASIDE_HIDDEN).map(|()| None),
-        Treatment::Loading => aside(editor, probes, method, ASIDE_LOADING).map(|()| None),
+        Treatment::Opaque => aside(editor, probes, method, Elsewhere::Hidden).map(|()| None),
+        Treatment::Loading => aside(editor, probes, method, Elsewhere::Loading).map(|()| None),
         Treatment::Leave(_) => Ok(None),
     }
 }
 
-/// What a method that has no context of its own calls on entry and on exit.
-type Aside = [&'static str; 2];
-const ASIDE_HIDDEN: Aside = ["hide", "show"];
-const ASIDE_LOADING: Aside = ["load", "loaded"];
-
-/// The local variables of a method that is pushed.
-struct Locals {
-    stack: u16,
-    /// The stack pointer when the method was called.
-    top: u16,
-    /// What was left to spend before class loading began.
-    before: u16,
-}
+/// A method that is larger than HotSpot inlines even where it is hot (`FreqInlineSize`) may take samples itself.
+const LARGE: usize = 325;
 
 fn count(
     editor: &mut ClassEditor<'_, '_>,
@@ -67,7 +57,7 @@ fn count(
     plan: &Plan,
     loading: bool,
 ) -> Result<Shape, EditError> {
-    let Some(mut code) = editor.edit_method(method.index())? else {
+    let Some(code) = editor.edit_method(method.index())? else {
         return Err(EditError::BadSnippet("no code"));
     };
     let body = *code.code();
@@ -77,61 +67,17 @@ fn count(
     // As in exact profiles: the whole length, unless it matters how far an exception let it get.
     let straight = one_way.is_straight_line() && (leaf || plan.analysis == BlockAnalysis::Default);
     let length: u32 = one_way.iter().map(|block| plan.cost(&block, &body)).sum();
-    let mut s = Snippet::new();
-    if leaf && straight {
-        probes.word(code.pool(), &mut s, id)?;
-        probes.int(code.pool(), &mut s, length)?;
-        probes.call(code.pool(), &mut s, "leaf", "(II)V")?;
-        code.insert_entry(&s)?;
-    } else if leaf {
-        let count = code.new_local(VerificationType::Int)?;
-        code.insert_entry(s.int16(0).istore(count))?;
-        insert_counting(&mut code, plan, &blocks, count, |code, s| {
-            s.iload(count);
-            probes.word(code.pool(), s, id)?;
-            probes.call(code.pool(), s, "loop", "(II)I")
-        })?;
-        s.clear();
-        probes.word(code.pool(), &mut s, id)?;
-        s.iload(count);
-        probes.call(code.pool(), &mut s, "leaf", "(II)V")?;
-        code.insert_before_returns(&s)?;
-    } else {
-        let stack_class = probes.cursor_class(code.pool())?;
-        let mut locals = Locals {
-            stack: code.new_local(VerificationType::Object(stack_class))?,
-            top: code.new_local(VerificationType::Int)?,
-            before: 0,
-        };
-        probes.call(code.pool(), &mut s, "stack", "()@")?;
-        s.op(DUP).astore(locals.stack);
-        if loading {
-            locals.before = code.new_local(VerificationType::Long)?;
-            probes.call(code.pool(), &mut s, "load", "(@)J")?;
-            s.lstore(locals.before).aload(locals.stack);
-        }
-        probes.word(code.pool(), &mut s, id)?;
-        let counted = if straight {
-            probes.int(code.pool(), &mut s, length)?;
-            probes.call(code.pool(), &mut s, "enter", "(@II)I")?;
-            s.istore(locals.top);
-            None
-        } else {
-            probes.call(code.pool(), &mut s, "enter", "(@I)I")?;
-            let count = code.new_local(VerificationType::Int)?;
-            s.istore(locals.top).int16(0).istore(count);
-            Some(count)
-        };
-        code.insert_entry(&s)?;
-        if let Some(count) = counted {
-            insert_counting(&mut code, plan, &blocks, count, |code, s| {
-                s.aload(locals.stack).iload(count);
-                probes.call(code.pool(), s, "loop", "(@I)I")
-            })?;
-        }
-        insert_handlers(&mut code, probes, &one_way, &locals)?;
-        insert_exits(&mut code, probes, &locals, counted, loading)?;
+    let large = body.bytes.len() > LARGE;
+    let mut inserter =
+        Inserter { code, probes, plan, id, at: None, count: None, length, large, aside: None, held: None };
+    let delicate = plan.activation && activation::is_delicate(method.class().name(), method.name());
+    inserter.enter(leaf, straight, loading, delicate)?;
+    if !straight {
+        inserter.blocks(&blocks)?;
     }
+    inserter.handlers(&one_way)?;
+    inserter.exits()?;
+    let code = inserter.code;
     code.finish()?;
     Ok(Shape {
         id,
@@ -147,66 +93,179 @@ fn count(
     })
 }
 
-/// Counts blocks in a local variable, and has loops spend it before it is large: `spend` leaves the rest on the stack.
-fn insert_counting<'e, 'c, 'a>(
-    code: &mut CodeEditor<'e, 'c, 'a>,
-    plan: &Plan,
-    blocks: &Blocks,
-    count: u16,
-    spend: impl Fn(&mut CodeEditor<'e, 'c, 'a>, &mut Snippet) -> Result<(), EditError>,
-) -> Result<(), EditError> {
-    let body = *code.code();
-    let mut s = Snippet::new();
-    for block in blocks.iter() {
-        s.clear();
-        if block.is_loop_header {
-            spend(code, &mut s)?;
-            s.istore(count);
-        }
-        s.iinc(count, plan.cost(&block, &body).cast_signed());
-        code.insert_before(block.start, &s)?;
-    }
-    Ok(())
+/// Inserts the probes of one method.
+struct Inserter<'m, 'e, 'c, 'a> {
+    code: CodeEditor<'e, 'c, 'a>,
+    probes: &'m Probes,
+    plan: &'m Plan,
+    id: u32,
+    /// Where the method is on the stack; none for leaves.
+    at: Option<u16>,
+    /// Bytecodes that are not spent yet; none if it is always the same number.
+    count: Option<u16>,
+    length: u32,
+    /// Whether it is too large to be inlined.
+    large: bool,
+    aside: Option<Aside>,
+    /// Whether the user's agent had to wait before; none if the method does not make it wait.
+    held: Option<u16>,
 }
 
-/// Whoever catches an exception is on top again.
-fn insert_handlers(
-    code: &mut CodeEditor<'_, '_, '_>,
-    probes: &Probes,
-    blocks: &Blocks,
-    locals: &Locals,
-) -> Result<(), EditError> {
-    let mut s = Snippet::new();
-    for block in blocks.iter().filter(|block| block.is_handler) {
-        s.clear().aload(locals.stack).iload(locals.top);
-        probes.call(code.pool(), &mut s, "caught", "(@I)V")?;
-        code.insert_before(block.start, &s)?;
+impl Inserter<'_, '_, '_, '_> {
+    fn enter(&mut self, leaf: bool, straight: bool, loading: bool, delicate: bool) -> Result<(), EditError> {
+        let mut s = Snippet::new();
+        if loading {
+            self.aside = Some(Aside::begin(&mut self.code, self.probes, &mut s, Elsewhere::Loading)?);
+        }
+        if !leaf {
+            let at = self.code.new_local(VerificationType::Long)?;
+            self.probes.word(self.code.pool(), &mut s, self.id)?;
+            self.probes.call(self.code.pool(), &mut s, "enter", "(I)J")?;
+            s.lstore(at);
+            self.at = Some(at);
+            if delicate {
+                let held = self.code.new_local(VerificationType::Int)?;
+                self.probes.call(self.code.pool(), &mut s, "hold", "()I")?;
+                s.istore(held);
+                self.held = Some(held);
+            }
+        }
+        if !straight {
+            let count = self.code.new_local(VerificationType::Int)?;
+            s.int16(0).istore(count);
+            self.count = Some(count);
+        }
+        if !s.bytes().is_empty() {
+            self.code.insert_entry(&s)?;
+        }
+        Ok(())
     }
-    Ok(())
+
+    /// Counts blocks in a local variable, and has loops spend it when a sample is due.
+    fn blocks(&mut self, blocks: &Blocks) -> Result<(), EditError> {
+        let Some(count) = self.count else { return Ok(()) };
+        let body = *self.code.code();
+        let mut s = Snippet::new();
+        for block in blocks.iter() {
+            s.clear();
+            if block.is_loop_header {
+                self.spend(&mut s, "loop", "I")?;
+                s.istore(count);
+            }
+            s.iinc(count, self.plan.cost(&block, &body).cast_signed());
+            self.code.insert_before(block.start, &s)?;
+        }
+        Ok(())
+    }
+
+    /// Whoever catches an exception is on top again.
+    fn handlers(&mut self, blocks: &Blocks) -> Result<(), EditError> {
+        let mut s = Snippet::new();
+        for block in blocks.iter().filter(|block| block.is_handler) {
+            s.clear();
+            self.caught(&mut s)?;
+            self.code.insert_before(block.start, &s)?;
+        }
+        Ok(())
+    }
+
+    fn exits(&mut self) -> Result<(), EditError> {
+        let mut s = Snippet::new();
+        let probe = match self.at {
+            None => "leaf",
+            Some(_) if self.large => "leaveLarge",
+            Some(_) => "leave",
+        };
+        self.leave(&mut s, probe)?;
+        self.code.insert_before_returns(&s)?;
+        // What cannot throw needs no handler.
+        if self.at.is_none() {
+            return Ok(());
+        }
+        let mut handler = Snippet::new();
+        self.caught(&mut handler)?;
+        self.leave(&mut handler, probe)?;
+        self.code.catch_all(handler.athrow())
+    }
+
+    fn leave(&mut self, s: &mut Snippet, probe: &str) -> Result<(), EditError> {
+        if let Some(held) = self.held {
+            s.iload(held);
+            self.probes.call(self.code.pool(), s, "release", "(I)V")?;
+        }
+        self.spend(s, probe, "V")?;
+        match self.aside {
+            Some(aside) => aside.end(&mut self.code, self.probes, s),
+            None => Ok(()),
+        }
+    }
+
+    fn caught(&mut self, s: &mut Snippet) -> Result<(), EditError> {
+        let Some(at) = self.at else { return Ok(()) };
+        s.lload(at);
+        self.probes.call(self.code.pool(), s, "caught", "(J)V")
+    }
+
+    /// Appends a probe that spends what was counted.
+    fn spend(&mut self, s: &mut Snippet, probe: &str, result: &str) -> Result<(), EditError> {
+        if let Some(at) = self.at {
+            s.lload(at);
+        }
+        self.probes.word(self.code.pool(), s, self.id)?;
+        match self.count {
+            Some(count) => {
+                s.iload(count);
+            }
+            None => self.probes.int(self.code.pool(), s, self.length)?,
+        }
+        let place = if self.at.is_some() { "J" } else { "" };
+        self.probes.call(self.code.pool(), s, probe, &format!("({place}II){result}"))
+    }
 }
 
-fn insert_exits(
-    code: &mut CodeEditor<'_, '_, '_>,
-    probes: &Probes,
-    locals: &Locals,
-    counted: Option<u16>,
-    loading: bool,
-) -> Result<(), EditError> {
-    let mut s = Snippet::new();
-    s.aload(locals.stack).iload(locals.top);
-    match counted {
-        Some(count) => {
-            s.iload(count);
-            probes.call(code.pool(), &mut s, "leave", "(@II)V")?;
-        }
-        None => probes.call(code.pool(), &mut s, "leave", "(@I)V")?,
+/// A method that leads what it calls elsewhere, and what it keeps to find the way back.
+#[derive(Debug, Clone, Copy)]
+struct Aside {
+    elsewhere: Elsewhere,
+    top: u16,
+    left: u16,
+}
+
+impl Aside {
+    /// Appends what goes to the entry.
+    fn begin(
+        code: &mut CodeEditor<'_, '_, '_>,
+        probes: &Probes,
+        s: &mut Snippet,
+        elsewhere: Elsewhere,
+    ) -> Result<Aside, EditError> {
+        let top = code.new_local(VerificationType::Long)?;
+        let left = code.new_local(VerificationType::Long)?;
+        probes.call(code.pool(), s, "top", "()J")?;
+        s.lstore(top);
+        let probe = match elsewhere {
+            Elsewhere::Hidden => "hide",
+            Elsewhere::Loading => "load",
+        };
+        probes.call(code.pool(), s, probe, "()J")?;
+        s.lstore(left);
+        Ok(Aside { elsewhere, top, left })
     }
-    if loading {
-        s.aload(locals.stack).lload(locals.before);
-        probes.call(code.pool(), &mut s, "loaded", "(@J)V")?;
+
+    /// Appends what goes to the exits.
+    fn end(
+        self,
+        code: &mut CodeEditor<'_, '_, '_>,
+        probes: &Probes,
+        s: &mut Snippet,
+    ) -> Result<(), EditError> {
+        s.lload(self.top).lload(self.left);
+        let probe = match self.elsewhere {
+            Elsewhere::Hidden => "restore",
+            Elsewhere::Loading => "loaded",
+        };
+        probes.call(code.pool(), s, probe, "(JJ)V")
     }
-    code.insert_before_returns(&s)?;
-    code.catch_all(s.athrow())
 }
 
 /// A method without a context of its own: what it calls is kept aside. Left alone if it calls nothing.
@@ -214,22 +273,17 @@ fn aside(
     editor: &mut ClassEditor<'_, '_>,
     probes: &Probes,
     method: Method<'_, '_>,
-    [enter, leave]: Aside,
+    elsewhere: Elsewhere,
 ) -> Result<(), EditError> {
     let Some(mut code) = editor.edit_method(method.index())? else { return Ok(()) };
     if !makes_calls(code.code()) {
         return Ok(());
     }
-    let stack_class = probes.cursor_class(code.pool())?;
-    let stack = code.new_local(VerificationType::Object(stack_class))?;
-    let before = code.new_local(VerificationType::Long)?;
     let mut s = Snippet::new();
-    probes.call(code.pool(), &mut s, "stack", "()@")?;
-    s.op(DUP).astore(stack);
-    probes.call(code.pool(), &mut s, enter, "(@)J")?;
-    code.insert_entry(s.lstore(before))?;
-    s.clear().aload(stack).lload(before);
-    probes.call(code.pool(), &mut s, leave, "(@J)V")?;
+    let aside = Aside::begin(&mut code, probes, &mut s, elsewhere)?;
+    code.insert_entry(&s)?;
+    s.clear();
+    aside.end(&mut code, probes, &mut s)?;
     code.insert_before_returns(&s)?;
     code.catch_all(s.athrow())?;
     code.finish().map(drop)

@@ -8,6 +8,7 @@ import java.net.URLClassLoader;
 import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
 import quipu.ExactProfiler;
+import quipu.SamplingProfiler;
 
 /**
  * Brings the user's agent in: each thread counts down the bytecodes it executes, ahead of time, and calls the agent
@@ -19,14 +20,11 @@ import quipu.ExactProfiler;
 public final class Activation {
     /** Bytecodes after which to look again whether the agent can be called. */
     private static final int LATER = 1 << 16;
-    /** An agent may run out of stack because the program was about to; if it always does, it is to blame. */
-    private static final int MOST_OVERFLOWS = 10;
-
-    /** Of a stack trace. */
-    private static final int MOST_FRAMES = 20;
 
     private static volatile ExactProfiler agent;
-    private static volatile int overflows;
+    private static volatile Failures failures;
+    /** The same for samples. */
+    private static SamplingActivation sampling;
 
     private Activation() {}
 
@@ -110,13 +108,11 @@ public final class Activation {
         int granularity = LATER;
         try {
             granularity = call(current, cursor, node);
-            overflows = 0;
-        } catch (StackOverflowError overflow) {
-            if (++overflows == MOST_OVERFLOWS) {
-                switchOff(current, overflow);
-            }
+            failures.none();
         } catch (Throwable thrown) {
-            switchOff(current, thrown);
+            if (failures.areTooMany(thrown)) {
+                switchOff(current, thrown);
+            }
         } finally {
             Probe.publish(cursor, slot);
             cursor.held = 0;
@@ -145,13 +141,13 @@ public final class Activation {
      * Threads of the JDK that others depend on. Were the agent to wait for a lock on those that carry virtual threads,
      * a virtual thread that holds the lock might never run again.
      */
-    private static boolean isMachinery(Thread thread) {
+    static boolean isMachinery(Thread thread) {
         String name = thread.getClass().getName();
         return name.equals("jdk.internal.misc.CarrierThread") || name.startsWith("jdk.internal.misc.InnocuousThread");
     }
 
     /** Makes the agent. Called while nothing is instrumented; returns its class loader. */
-    static Object install(String jar, String name) throws Exception {
+    static Object install(String jar, String name, boolean samples) throws Exception {
         // Its own libraries cannot clash with the program's: it sees the JDK, the API, and its jar.
         ClassLoader platform = ClassLoader.getSystemClassLoader();
         while (platform.getParent() != null) {
@@ -159,23 +155,37 @@ public final class Activation {
         }
         URLClassLoader loader = new URLClassLoader(new URL[] {new File(jar).toURI().toURL()}, platform);
         Object made = Class.forName(name, true, loader).getConstructor().newInstance();
-        if (!(made instanceof ExactProfiler)) {
-            throw new ClassCastException(name + " does not implement quipu.ExactProfiler");
+        if (samples) {
+            if (!(made instanceof SamplingProfiler)) {
+                throw new ClassCastException(name + " does not implement quipu.SamplingProfiler");
+            }
+            Sampler.watcher = sampling = new SamplingActivation((SamplingProfiler) made);
+            return loader;
         }
-        overflows = 0;
+        if (!(made instanceof ExactProfiler)) {
+            String hint = made instanceof SamplingProfiler ? ": give it samples with --bytecodes" : "";
+            throw new ClassCastException(name + " does not implement quipu.ExactProfiler" + hint);
+        }
+        failures = new Failures(made);
         agent = (ExactProfiler) made;
         return loader;
     }
 
     /** Profiling has ended; nothing is instrumented any more. */
     static void remove() {
+        SamplingActivation shown = sampling;
+        sampling = null;
+        if (shown != null) {
+            Sampler.watcher = null;
+            shown.remove();
+        }
         ExactProfiler current = agent;
         agent = null;
         if (current != null) {
             try {
                 current.detached();
             } catch (Throwable thrown) {
-                say(describe(current, thrown));
+                failures.report(thrown);
             }
         }
     }
@@ -187,32 +197,55 @@ public final class Activation {
             }
             agent = null;
         }
-        say(describe(failed, thrown));
+        failures.report(thrown);
     }
 
-    private static String describe(ExactProfiler failed, Throwable thrown) {
-        String text = "quipu: the agent " + failed.getClass().getName() + " failed and is switched off: ";
-        try {
-            text += thrown;
-            StackTraceElement[] frames = thrown.getStackTrace();
-            for (int i = 0; i < Math.min(frames.length, MOST_FRAMES); i++) {
-                if (frames[i].getClassName().equals(Activation.class.getName())) {
-                    break;
-                }
-                text += "\n\tat " + frames[i];
-            }
-        } catch (Throwable again) {
-            text += thrown.getClass().getName();
+    /** What an agent has thrown. */
+    static final class Failures {
+        /** An agent may run out of stack because the program was about to; if it always does, it is to blame. */
+        private static final int MOST_OVERFLOWS = 10;
+        /** Of a stack trace. */
+        private static final int MOST_FRAMES = 20;
+
+        private final Object agent;
+        private volatile int overflows;
+
+        Failures(Object agent) {
+            this.agent = agent;
         }
-        return text;
-    }
 
-    /** To standard error, but not through {@code System.err}, which is the program's. */
-    private static void say(String text) {
-        try {
-            new FileOutputStream(FileDescriptor.err).write((text + "\n").getBytes());
-        } catch (Throwable nobodyListens) {
-            // There is no other place to say so.
+        /** It has worked once more. */
+        void none() {
+            overflows = 0;
+        }
+
+        /** Whether it must be switched off. */
+        boolean areTooMany(Throwable thrown) {
+            return !(thrown instanceof StackOverflowError) || ++overflows == MOST_OVERFLOWS;
+        }
+
+        /** Tells that it was switched off; to standard error, but not through {@code System.err}, which is the program's. */
+        void report(Throwable thrown) {
+            String text = "quipu: the agent " + agent.getClass().getName() + " failed and is switched off: ";
+            String here = Failures.class.getName();
+            here = here.substring(0, here.lastIndexOf('.') + 1);
+            try {
+                text += thrown;
+                StackTraceElement[] frames = thrown.getStackTrace();
+                for (int i = 0; i < Math.min(frames.length, MOST_FRAMES); i++) {
+                    if (frames[i].getClassName().startsWith(here)) {
+                        break;
+                    }
+                    text += "\n\tat " + frames[i];
+                }
+            } catch (Throwable again) {
+                text += thrown.getClass().getName();
+            }
+            try {
+                new FileOutputStream(FileDescriptor.err).write((text + "\n").getBytes());
+            } catch (Throwable nobodyListens) {
+                // There is no other place to say so.
+            }
         }
     }
 }

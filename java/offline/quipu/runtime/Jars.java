@@ -48,8 +48,8 @@ public final class Jars {
         long slot = cursor.slot;
         // The class loader may be the application's, instrumented itself.
         cursor.slot = cursor.hidden;
-        ReifiedStack stack = Groups.SAMPLED ? Sampler.stack() : null;
-        long left = stack != null ? Sampler.hide(stack) : 0;
+        long top = Groups.SAMPLED ? Sampler.top() : 0;
+        long left = Groups.SAMPLED ? Sampler.hide() : 0;
         try {
             if (word / 2 < USABLE) {
                 enter(read(jar), word / 2, jar.getName());
@@ -58,8 +58,8 @@ public final class Jars {
             Options.complain("the methods of " + jar.getName() + " are not counted: " + e);
         } finally {
             cursor.slot = slot;
-            if (stack != null) {
-                Sampler.show(stack, left);
+            if (Groups.SAMPLED) {
+                Sampler.restore(top, left);
             }
         }
     }

@@ -93,6 +93,10 @@ final class Natives {
         return 0;
     }
 
+    static long scratch() {
+        return (U.allocateMemory(2 * ReifiedStack.CHUNK) + ReifiedStack.CHUNK - 1) & ReifiedStack.CHUNK_OF;
+    }
+
     static long now() {
         return System.currentTimeMillis() * 1_000_000;
     }

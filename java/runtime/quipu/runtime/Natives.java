@@ -37,6 +37,9 @@ final class Natives {
     /** The tally that nobody reads; 0 if there is no room for it. */
     static native long nobodys();
 
+    /** Address of a chunk of a {@link ReifiedStack} that takes the frames nobody looks at. */
+    static native long scratch();
+
     /** Notes that a tree belongs to a group. */
     static native void tree(int tree, int group);
 }

@@ -1,40 +1,66 @@
 package quipu.runtime;
 
 import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.ForceInline;
 
 /**
- * A thread's call stack as the sampler sees it: the methods that are active, and how many bytecodes are left until the
- * next sample.
- *
- * <p>A typed object and not raw memory, for the same reason as {@link Cursor}: the JIT forwards the fields from one
- * inlined probe to the next.
+ * A thread's call stack as the sampler sees it: the methods that are active, in chunks of memory that never move.
  *
  * <p>A frame is a method's word. When a sample is taken, the words on the stack get the node of their context in their
  * upper halves. A method that is called later overwrites its place with a bare word, so the frames that still have a
  * node are those that have been there ever since, and a sample only looks up what was called since the last one,
  * however deep the stack is.
+ *
+ * <p>In front of its frames a chunk has room for a sample that is due and not taken yet: the method in which it became
+ * due, and the methods of its context that were left since, youngest first. What is below the lowest frame reached
+ * since then is still on the stack.
  */
 public final class ReifiedStack {
     private static final Unsafe U = Unsafe.getUnsafe();
 
-    private static final int FIRST_FRAMES = 64;
-    /** More than a thread ever spends. */
-    static final long ENDLESS = Long.MAX_VALUE / 2;
+    static final long CHUNK = 4096;
+    /** Bits of an address that tell its chunk, and where it is in there. */
+    static final long CHUNK_OF = -CHUNK, IN_CHUNK = CHUNK - 1;
 
-    /** Bytecodes until the next sample. */
-    public long left;
-    /** Number of frames. */
-    public int top;
-    long[] frames = new long[FIRST_FRAMES];
+    /** The chunks before and after it. */
+    private static final long BEFORE = 0, AFTER = 8;
+    /** The lowest place that was on top since the sample became due: the rest of its context is below. 0 if none is. */
+    static final long LOWEST = 16;
+    /** How many spendings may yet find the sample not taken. */
+    static final long VISITS = 24;
+    /** Number of methods that were left, and the methods. */
+    static final long LEFT_BEHIND = 28, PATH = 32;
+    static final int MOST_VISITS = 246;
+    /** The first frame. */
+    static final long FRAMES = PATH + 4 * (MOST_VISITS + 2);
+    static final long FRAME = 8;
+
+    /** A sample must be taken long before the next is due, or the same context would get both. */
+    private static final int VISITS_SHIFT = 6;
+
+    /** A chunk for frames that nobody looks at, of any thread. */
+    static final long SCRATCH = Natives.scratch();
+
+    /** Where the next frame goes, and bytecodes until the next sample; in fields of the thread where it has them. */
+    long top, left;
 
     /** How many methods that load classes are on the stack. */
-    private int loads;
-    /** The first frame of class loading, which has a root and a countdown of its own. */
-    private int firstLoading;
-    private long leftLoading;
+    int loads;
+    /** What is left in class loading. */
+    long leftLoading;
 
     /** State of the generator of random numbers; class loading, which comes when the JIT wants it, has its own. */
     private long random, randomLoading;
+
+    /** What the user's agent wants from one sample to the next; 0 if it does not say. */
+    long granularity;
+    /** 1 while that agent has to wait, because of what the thread does or because the agent is what it does. */
+    int held;
+    /** What the agent's {@link Watcher} knows of the thread. */
+    Object view;
+
+    /** The lowest chunks of the thread's calls and of class loading; 0 if there is none. */
+    private long first, firstLoading;
     /** The thread's tree; none for those that cannot have one. */
     final Cursor cursor;
     Thread owner;
@@ -44,122 +70,220 @@ public final class ReifiedStack {
     /** The stack of threads that cannot have a tree, or shall have none: never sampled. */
     ReifiedStack() {
         cursor = null;
-        left = ENDLESS;
-        leftLoading = ENDLESS;
+        top = SCRATCH + FRAMES;
+        left = Sampler.ENDLESS;
+        leftLoading = left;
     }
 
     /** A stack whose samples go to the cursor's tree. */
     ReifiedStack(Cursor cursor) {
         this.cursor = cursor;
+        first = chunk(0);
         begin();
     }
 
     private void begin() {
         random = Sampler.seed();
         randomLoading = random;
-        left = interval();
-        leftLoading = left;
+        leftLoading = interval();
+        // Whoever watches is told of the thread first.
+        left = Sampler.watcher != null ? 0 : leftLoading;
+        empty();
+    }
+
+    /** Nothing is on the stack, and no sample is written down. */
+    void empty() {
+        top = bottom(first);
+        loads = 0;
+        held = 0;
+        forget(first);
+        forget(firstLoading);
+    }
+
+    private void forget(long chunk) {
+        for (; chunk != 0; chunk = U.getLong(chunk + AFTER)) {
+            clear(chunk);
+        }
+    }
+
+    /** No sample is written down in a chunk. */
+    private void clear(long chunk) {
+        U.putLong(chunk + LOWEST, 0);
+        long visits = every() >> VISITS_SHIFT;
+        U.putInt(chunk + VISITS, visits < MOST_VISITS ? (int) visits : MOST_VISITS);
+        U.putInt(chunk + LEFT_BEHIND, 0);
+    }
+
+    private static long bottom(long chunk) {
+        return (chunk != 0 ? chunk : SCRATCH) + FRAMES;
+    }
+
+    /** Where the first frame of class loading goes. */
+    long loadingTop() {
+        if (firstLoading == 0 && cursor != null) {
+            firstLoading = chunk(0);
+        }
+        return bottom(firstLoading);
     }
 
     /** For the next thread of the group. What is left goes on: many short threads are sampled like one long one. */
     void rewind() {
-        top = 0;
-        loads = 0;
+        if (left < 0) {
+            loads = 0;
+            left = take(left);
+        }
+        empty();
         owner = null;
-    }
-
-    /** The array is full. Without memory for more, the deepest frames are left out of samples. */
-    void deepen(int at, int word) {
-        long[] before = frames;
-        if (cursor == null || before.length > at) {
-            return;
-        }
-        long[] grown;
-        try {
-            grown = new long[before.length << 1];
-        } catch (OutOfMemoryError full) {
-            return;
-        }
-        for (int i = 0; i < before.length; i++) {
-            grown[i] = before[i];
-        }
-        grown[at] = word;
-        frames = grown;
-    }
-
-    /** Class loading begins; returns what was left, the least number if it has begun already. */
-    long load() {
-        if (loads++ != 0) {
-            return Long.MIN_VALUE;
-        }
-        long before = left;
-        left = leftLoading;
-        firstLoading = top;
-        return before;
-    }
-
-    /** Undoes {@link #load}. */
-    void loaded(long before) {
-        loads--;
-        if (before != Long.MIN_VALUE) {
-            leftLoading = left;
-            left = before;
-        }
     }
 
     /** What the thread does meanwhile is not the program's. */
     void aside(boolean begin) {
-        top = 0;
-        loads = 0;
         if (begin || cursor == null) {
-            left = ENDLESS;
+            loads = 0;
+            top = SCRATCH + FRAMES;
+            left = Sampler.ENDLESS;
         } else {
             begin();
         }
     }
 
-    /** Nothing is left: takes as many samples as are due. {@code leaf} is a method that is not on the stack, or 0. */
-    void sample(int leaf) {
-        long due = 0;
-        do {
-            left += interval();
-            due++;
-        } while (left <= 0);
-        if (cursor == null) {
-            return;
-        }
-        int node = context(leaf);
-        if (node == 0) {
-            U.getAndAddLong(null, Probe.BASE + Layout.HEADER_REFUSED, due);
-            return;
-        }
-        long samples = Probe.address(node) + Layout.NODE_BYTECODES;
-        U.putLong(samples, U.getLong(samples) + due);
+    /** The place of the frame after another one. */
+    @ForceInline
+    static long after(long at) {
+        long next = at + FRAME;
+        return (next & IN_CHUNK) != 0 ? next : bottom(U.getLong((at & CHUNK_OF) + AFTER));
     }
 
-    /** The node of the context the thread is in; 0 if the arena is full. */
-    private int context(int leaf) {
-        int end = Math.min(top, frames.length);
-        int first = loads == 0 ? 0 : Math.min(firstLoading, end);
-        int deepest = end - first > Sampler.MAX_DEPTH ? first + Sampler.MAX_DEPTH : end;
-        int at = deepest;
-        while (at > first && frames[at - 1] >>> 32 == 0) {
-            at--;
+    /** The place of the frame before another one; 0 if that is the first. */
+    private static long before(long at) {
+        if ((at & IN_CHUNK) != FRAMES) {
+            return at - FRAME;
         }
-        int node = at > first ? (int) (frames[at - 1] >>> 32) : cursor.root(loads != 0);
-        for (; at < deepest; at++) {
-            int word = (int) frames[at];
-            node = child(node, word);
-            if (node == 0) {
-                return 0;
+        long chunk = U.getLong((at & CHUNK_OF) + BEFORE);
+        return chunk != 0 ? chunk + CHUNK - FRAME : 0;
+    }
+
+    /**
+     * A frame is the last of its chunk: returns the place of the one after it. Without memory for more, the deepest
+     * frames are left out of samples.
+     */
+    long deepen(long at) {
+        long chunk = at & CHUNK_OF;
+        if (chunk != SCRATCH && U.getLong(chunk + AFTER) == 0) {
+            long next = chunk(chunk);
+            U.putLong(chunk + AFTER, next);
+            if (next == 0) {
+                U.getAndAddLong(null, Probe.BASE + Layout.HEADER_REFUSED, 1);
             }
-            frames[at] = (long) node << 32 | word;
+        }
+        return after(at);
+    }
+
+    /** A method of the sample's context is left. */
+    @ForceInline
+    static void leaveBehind(long chunk, long at, int word) {
+        int length = U.getInt(chunk + LEFT_BEHIND);
+        U.putInt(chunk + PATH + 4L * length, word);
+        U.putInt(chunk + LEFT_BEHIND, length + 1);
+        U.putLong(chunk + LOWEST, at);
+    }
+
+    /** A sample becomes due in a method, or has been due since before it is left: takes it; returns what is left. */
+    long settle(long left, long at, int word) {
+        long chunk = at & CHUNK_OF;
+        boolean first = left >= -Sampler.PENDING;
+        if (first && chunk == SCRATCH) {
+            // It was entered before the thread had a stack.
+            return interval();
+        }
+        if (first) {
+            clear(chunk);
+        }
+        if (first || at < U.getLong(chunk + LOWEST)) {
+            leaveBehind(chunk, at, word);
+        }
+        return take(first ? left - 2 * Sampler.PENDING : left);
+    }
+
+    /** Takes as many samples as are due in the context that was written down; returns what is left. */
+    long take(long left) {
+        left += 2 * Sampler.PENDING;
+        Watcher watcher = loads == 0 && cursor != null ? Sampler.watcher : null;
+        int node = written();
+        if (watcher != null && !watcher.knows(this)) {
+            watcher.register(this);
+            return interval();
+        }
+        long due = 0;
+        do {
+            due++;
+            if (watcher != null && node != 0) {
+                watcher.sampled(this, node);
+            }
+            left += interval();
+        } while (left < 0);
+        if (node != 0) {
+            long samples = Probe.address(node) + Layout.NODE_BYTECODES;
+            U.putLong(samples, U.getLong(samples) + due);
+        } else if (cursor != null) {
+            U.getAndAddLong(null, Probe.BASE + Layout.HEADER_REFUSED, due);
+        }
+        return left;
+    }
+
+    /** The node of the context that was written down, which is forgotten; 0 if there is none or no room for it. */
+    private int written() {
+        if (cursor == null) {
+            return 0;
+        }
+        for (long chunk = loads == 0 ? first : firstLoading; chunk != 0; chunk = U.getLong(chunk + AFTER)) {
+            if (U.getInt(chunk + LEFT_BEHIND) != 0) {
+                int node = context(chunk);
+                clear(chunk);
+                return node;
+            }
+        }
+        return 0;
+    }
+
+    /** The node of the context that a chunk has written down; 0 if the arena is full. */
+    private int context(long chunk) {
+        long end = U.getLong(chunk + LOWEST);
+        long at = end;
+        int node = 0;
+        for (long below = before(at); node == 0 && below != 0; below = before(at)) {
+            at = below;
+            node = U.getInt(at + 4);
+        }
+        if (node != 0) {
+            at = after(at);
+        } else {
+            node = cursor.root(loads != 0);
+        }
+        int folded = 0;
+        for (; at != end && node != 0; at = after(at)) {
+            int word = U.getInt(at);
+            if (isDeepest(node)) {
+                folded = word;
+            } else {
+                node = child(node, word);
+                U.putInt(at + 4, node);
+            }
+        }
+        for (int i = U.getInt(chunk + LEFT_BEHIND) - 1; i >= 0 && node != 0; i--) {
+            int word = U.getInt(chunk + PATH + 4L * i);
+            if (isDeepest(node)) {
+                folded = word;
+            } else {
+                node = child(node, word);
+            }
         }
         // Below the deepest level all methods are children of that level's context.
-        if (leaf != 0) {
-            return child(node, leaf);
-        }
-        return end > deepest ? child(node, (int) frames[end - 1]) : node;
+        return folded != 0 && node != 0 ? child(node, folded) : node;
+    }
+
+    private static boolean isDeepest(int node) {
+        return U.getInt(Probe.address(node) + Layout.NODE_DEPTH) >= Sampler.MAX_DEPTH;
     }
 
     private int child(int parent, int word) {
@@ -167,10 +291,15 @@ public final class ReifiedStack {
         return node == 0 ? 0 : Probe.id(node);
     }
 
+    /** Bytecodes from one sample to the next, at least. */
+    private long every() {
+        return granularity != 0 && loads == 0 ? granularity : U.getLong(Probe.BASE + Layout.HEADER_EVERY);
+    }
+
     /** Bytecodes from one sample to the next. */
     private long interval() {
         long jitter = U.getLong(Probe.BASE + Layout.HEADER_JITTER);
-        long every = U.getLong(Probe.BASE + Layout.HEADER_EVERY);
+        long every = every();
         if (jitter > 1) {
             // Knuth's MMIX generator; its upper bits are the good ones.
             long next = (loads == 0 ? random : randomLoading) * 6364136223846793005L + 1442695040888963407L;
@@ -182,5 +311,22 @@ public final class ReifiedStack {
             every += (next >>> 33) % jitter;
         }
         return every > 0 ? every : 1;
+    }
+
+    /**
+     * An empty chunk; 0 if there is no memory for it. Not from a pool of chunks, which needs a lock: the program's stack
+     * may overflow here, and nobody would give it back.
+     */
+    private long chunk(long before) {
+        long chunk;
+        try {
+            chunk = (U.allocateMemory(2 * CHUNK) + CHUNK - 1) & CHUNK_OF;
+        } catch (OutOfMemoryError full) {
+            return 0;
+        }
+        U.putLong(chunk + BEFORE, before);
+        U.putLong(chunk + AFTER, 0);
+        clear(chunk);
+        return chunk;
     }
 }

@@ -8,20 +8,39 @@ import jdk.internal.vm.annotation.ForceInline;
  * What code calls that is rewritten for samples every so many bytecodes: it keeps the thread's {@link ReifiedStack} and
  * spends what is left until the next sample.
  *
+ * <p>A call that might happen makes the JIT forget what it knows of memory and registers, whether it happens or not. So
+ * a small method does not take the sample that becomes due in it: it writes down where that was ({@link #note}), which
+ * is done without a call, and so do the methods that are left meanwhile. A loop, or a method too large to be inlined,
+ * takes it.
+ *
  * <p>Nothing here calls instrumented code, allocates on the way that is taken often, or takes a lock there.
  */
 public final class Sampler {
     private static final Unsafe U = Unsafe.getUnsafe();
 
+    /** Fields of the thread, if it has them: where the next frame goes, and the bytecodes until the next sample. */
+    private static final long TOP = Probe.DIRECT ? U.objectFieldOffset(Thread.class, "quipuTop") : 0;
+    private static final long LEFT = Probe.DIRECT ? U.objectFieldOffset(Thread.class, "quipuLeft") : 0;
+
     private static final long TID = U.objectFieldOffset(Thread.class, "tid");
     static final int MAX_DEPTH = Natives.maxDepth();
-    /** Bytecodes a loop may keep to itself before it spends them. */
-    private static final int FLUSH = 1 << 10;
+
+    /** More than a thread ever spends. */
+    static final long ENDLESS = Long.MAX_VALUE / 2;
+    /** What is left while a sample is written down and not taken: this much less than it is. */
+    static final long PENDING = Long.MAX_VALUE / 4;
+    /** Class loading has begun already. */
+    private static final long BEGUN = Long.MIN_VALUE;
+    /** Bytecodes a loop may keep to itself. */
+    private static final long FLUSH = 1 << 10;
 
     /** For threads that have no identity yet, or no tree. */
     private static final ReifiedStack NOWHERE = new ReifiedStack();
     /** Live stacks by thread id: buckets that are chains, each with {@link #NOWHERE} at its end. */
     private static final ReifiedStack[] TABLE = new ReifiedStack[1 << 16];
+
+    /** Who is told of samples; nobody, unless the user has an agent. */
+    static volatile Watcher watcher;
 
     private static final long LOCK = U.allocateMemory(8);
 
@@ -36,121 +55,212 @@ public final class Sampler {
 
     /** The current thread's stack. */
     @ForceInline
-    public static ReifiedStack stack() {
+    private static ReifiedStack stack() {
         Thread thread = Thread.currentThread();
         ReifiedStack stack = TABLE[(int) U.getLong(thread, TID) & 0xFFFF];
         return stack.owner == thread ? stack : find(thread);
     }
 
+    /** Where the thread's next frame goes. */
+    @ForceInline
+    public static long top() {
+        return Probe.DIRECT ? U.getLong(Thread.currentThread(), TOP) : stack().top;
+    }
+
+    @ForceInline
+    private static void setTop(long top) {
+        if (Probe.DIRECT) {
+            U.putLong(Thread.currentThread(), TOP, top);
+        } else {
+            stack().top = top;
+        }
+    }
+
+    /** Bytecodes until the thread's next sample. */
+    @ForceInline
+    private static long left() {
+        return Probe.DIRECT ? U.getLong(Thread.currentThread(), LEFT) : stack().left;
+    }
+
+    @ForceInline
+    private static void setLeft(long left) {
+        if (Probe.DIRECT) {
+            U.putLong(Thread.currentThread(), LEFT, left);
+        } else {
+            stack().left = left;
+        }
+    }
+
+    /** Enters a method; returns where it is on the stack. */
+    @ForceInline
+    public static long enter(int word) {
+        long at = top();
+        U.putLong(at, word);
+        long next = at + ReifiedStack.FRAME;
+        setTop((next & ReifiedStack.IN_CHUNK) != 0 ? next : deepen(at));
+        return at;
+    }
+
+    /** Leaves a method that has executed this many bytecodes. */
+    @ForceInline
+    public static void leave(long at, int word, int bytecodes) {
+        setTop(at);
+        spend(at, word, bytecodes);
+    }
+
+    /** Leaves a method that is too large to be inlined: it takes samples. */
+    @ForceInline
+    public static void leaveLarge(long at, int word, int bytecodes) {
+        setTop(at);
+        long left = left() - bytecodes;
+        setLeft(left >= 0 ? left : settle(left, at, word));
+    }
+
     /** A method that calls nothing and cannot throw executes this many bytecodes: it need not be on the stack. */
     @ForceInline
     public static void leaf(int word, int bytecodes) {
-        ReifiedStack stack = stack();
-        if ((stack.left -= bytecodes) <= 0) {
-            sample(stack, word);
-        }
+        spend(top(), word, bytecodes);
     }
 
-    /** In a loop of such a method: spends what was counted once it is large; returns what is still to be spent. */
+    /**
+     * In a loop: takes a sample that is due, and spends what was counted once it is large; returns what is still to be
+     * spent. Were it spent just when that makes a sample due, the loop would get the samples of all that it calls.
+     */
     @ForceInline
-    public static int loop(int bytecodes, int word) {
-        if (bytecodes < FLUSH) {
-            return bytecodes;
-        }
-        leaf(word, bytecodes);
-        return 0;
+    public static int loop(long at, int word, int bytecodes) {
+        return (left() | FLUSH - bytecodes) >= 0 ? bytecodes : turn(at, word, bytecodes);
     }
 
-    /** Enters a method; returns the stack pointer of its caller. */
+    /** The same in a method that is not on the stack. */
     @ForceInline
-    public static int enter(ReifiedStack stack, int word) {
-        int top = stack.top;
-        long[] frames = stack.frames;
-        if (top < frames.length) {
-            frames[top] = word;
-        } else {
-            deepen(stack, top, word);
-        }
-        stack.top = top + 1;
-        return top;
-    }
-
-    /** Enters a method that always executes this many bytecodes. */
-    @ForceInline
-    public static int enter(ReifiedStack stack, int word, int bytecodes) {
-        int top = enter(stack, word);
-        spend(stack, bytecodes);
-        return top;
-    }
-
-    /** In a loop: spends what was counted once it is large; returns what is still to be spent. */
-    @ForceInline
-    public static int loop(ReifiedStack stack, int bytecodes) {
-        if (bytecodes < FLUSH) {
-            return bytecodes;
-        }
-        spend(stack, bytecodes);
-        return 0;
-    }
-
-    /** Leaves a method. */
-    @ForceInline
-    public static void leave(ReifiedStack stack, int top) {
-        stack.top = top;
-    }
-
-    /** Leaves a method that has counted what it executed. */
-    @ForceInline
-    public static void leave(ReifiedStack stack, int top, int bytecodes) {
-        spend(stack, bytecodes);
-        stack.top = top;
+    public static int loop(int word, int bytecodes) {
+        return loop(top(), word, bytecodes);
     }
 
     /** The method has caught an exception: it is the youngest again. */
     @ForceInline
-    public static void caught(ReifiedStack stack, int top) {
-        stack.top = top + 1;
+    public static void caught(long at) {
+        if (left() < 0) {
+            // Methods that could not catch it did not write down that they were left; they are still in memory.
+            setLeft(take(left()));
+        }
+        setTop(ReifiedStack.after(at));
     }
 
     /** From here on nothing is sampled; returns what is left. */
     @ForceInline
-    public static long hide(ReifiedStack stack) {
-        long before = stack.left;
-        stack.left = ReifiedStack.ENDLESS;
-        return before;
+    public static long hide() {
+        long left = left();
+        restore(ReifiedStack.SCRATCH + ReifiedStack.FRAMES, ENDLESS);
+        return left;
     }
 
     /** Undoes {@link #hide}. */
     @ForceInline
-    public static void show(ReifiedStack stack, long before) {
-        stack.left = before;
+    public static void restore(long top, long left) {
+        setTop(top);
+        setLeft(left);
     }
 
-    /** From here on what is called is part of class loading, which has a root and a countdown of its own. */
-    public static long load(ReifiedStack stack) {
-        return stack.load();
+    /**
+     * From here on what is called is part of class loading, which has a stack and a countdown of its own. Returns what
+     * is left, {@link #BEGUN} if it has begun already: then that must not be put back.
+     */
+    public static long load() {
+        ReifiedStack stack = stack();
+        if (stack.loads++ != 0) {
+            return BEGUN;
+        }
+        long left = left();
+        restore(stack.loadingTop(), stack.leftLoading);
+        return left;
     }
 
     /** Undoes {@link #load}. */
-    public static void loaded(ReifiedStack stack, long before) {
-        stack.loaded(before);
+    public static void loaded(long top, long left) {
+        ReifiedStack stack = stack();
+        setTop(top);
+        if (left != BEGUN) {
+            long loading = left();
+            stack.leftLoading = loading < 0 ? stack.take(loading) : loading;
+            setLeft(left);
+        }
+        stack.loads--;
+    }
+
+    /** From here on the user's agent has to wait; returns whether it had to before. */
+    public static int hold() {
+        ReifiedStack stack = stack();
+        int before = stack.held;
+        stack.held = 1;
+        return before;
+    }
+
+    /** Undoes {@link #hold}. */
+    public static void release(int before) {
+        stack().held = before;
     }
 
     @ForceInline
-    private static void spend(ReifiedStack stack, int bytecodes) {
-        if ((stack.left -= bytecodes) <= 0) {
-            sample(stack, 0);
+    private static void spend(long at, int word, int bytecodes) {
+        long left = left() - bytecodes;
+        setLeft(left >= 0 ? left : note(left, at, word));
+    }
+
+    /**
+     * Writes down, in the chunk of the stack, that a sample is due in a method that is left, or that a method of its
+     * context is left. Returns what is left.
+     */
+    @ForceInline
+    private static long note(long left, long at, int word) {
+        long chunk = at & ReifiedStack.CHUNK_OF;
+        boolean first = left >= -PENDING;
+        int visits = U.getInt(chunk + ReifiedStack.VISITS) - 1;
+        long lowest = U.getLong(chunk + ReifiedStack.LOWEST);
+        if (visits < 0 || first != (lowest == 0)) {
+            return settle(left, at, word);
         }
+        U.putInt(chunk + ReifiedStack.VISITS, visits);
+        if (first || at < lowest) {
+            ReifiedStack.leaveBehind(chunk, at, word);
+        }
+        return first ? left - 2 * PENDING : left;
+    }
+
+    /** A sample is due, here or since some time: takes it; returns what is left. */
+    @DontInline
+    private static long settle(long left, long at, int word) {
+        return stack().settle(left, at, word);
     }
 
     @DontInline
-    private static void sample(ReifiedStack stack, int leaf) {
-        stack.sample(leaf);
+    private static int turn(long at, int word, int bytecodes) {
+        ReifiedStack stack = stack();
+        long left = left();
+        if (left < 0) {
+            left = stack.take(left);
+        }
+        if (bytecodes > FLUSH) {
+            left -= bytecodes;
+            left = left >= 0 ? left : stack.settle(left, at, word);
+            bytecodes = 0;
+        }
+        setLeft(left);
+        return bytecodes;
     }
 
     @DontInline
-    private static void deepen(ReifiedStack stack, int top, int word) {
-        stack.deepen(top, word);
+    private static long take(long left) {
+        return stack().take(left);
+    }
+
+    @DontInline
+    private static long deepen(long at) {
+        ReifiedStack stack = stack();
+        if (left() < 0) {
+            setLeft(stack.take(left()));
+        }
+        return stack.deepen(at);
     }
 
     /** The seed of every thread's random numbers. */
@@ -179,7 +289,7 @@ public final class Sampler {
     }
 
     private static ReifiedStack begin(Thread thread, int bucket) {
-        Cursor cursor = Probe.cursor();
+        Cursor cursor = Probe.find(thread);
         boolean counted = cursor.group >= 0;
         if (!counted && cursor.owner != thread) {
             return NOWHERE;
@@ -201,6 +311,20 @@ public final class Sampler {
         return stack;
     }
 
+    /** A thread begins to run, or runs already. */
+    static void start(Thread thread) {
+        ReifiedStack stack = find(thread);
+        stack.empty();
+        if (stack.left < 0) {
+            // Code that was instrumented before wrote a sample down, and nobody took it.
+            stack.left += 2 * PENDING;
+        }
+        if (Probe.DIRECT) {
+            U.putLong(thread, TOP, stack.top);
+            U.putLong(thread, LEFT, stack.left);
+        }
+    }
+
     /** The thread has ended. Must come before its cursor goes to another. */
     static void end(Thread thread) {
         int bucket = (int) U.getLong(thread, TID) & 0xFFFF;
@@ -217,14 +341,23 @@ public final class Sampler {
             } else {
                 before.next = stack.next;
             }
-            stack.rewind();
         }
         unlock();
+        if (stack != NOWHERE) {
+            if (Probe.DIRECT) {
+                stack.left = U.getLong(thread, LEFT);
+                U.putLong(thread, TOP, ReifiedStack.SCRATCH + ReifiedStack.FRAMES);
+                U.putLong(thread, LEFT, ENDLESS);
+            }
+            stack.rewind();
+        }
     }
 
     /** What the current thread, which runs no instrumented code, does meanwhile is not the program's. */
     static void aside(boolean begin) {
-        stack().aside(begin);
+        ReifiedStack stack = stack();
+        stack.aside(begin);
+        restore(stack.top, stack.left);
     }
 
     private static void lock() {

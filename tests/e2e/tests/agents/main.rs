@@ -7,4 +7,5 @@ mod contexts;
 mod examples;
 mod failure;
 mod jars;
+mod samples;
 mod threads;

@@ -1,0 +1,13 @@
+package quipu.runtime;
+
+/** Somebody who is told of samples by the threads that take them; there only while the user has an agent. */
+abstract class Watcher {
+    /** Whether it has been told of a thread. */
+    abstract boolean knows(ReifiedStack stack);
+
+    /** A thread has begun. */
+    abstract void register(ReifiedStack stack);
+
+    /** A thread has taken a sample, in the context of this node. */
+    abstract void sampled(ReifiedStack stack, int node);
+}

@@ -1,0 +1,100 @@
+//! Agents that are shown samples.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use quipu_e2e::{Program, Run, on_every_jdk, scratch};
+
+use crate::jars::under;
+
+fn busy() -> Program {
+    Program::new("ManyThreads").arguments(["8", "40", "20000"])
+}
+
+/// What `CollapsedStacks` wrote.
+fn written(file: &Path, run: &Run) -> BTreeMap<String, u64> {
+    let text = std::fs::read_to_string(file).unwrap_or_else(|e| panic!("{e}; {}", run.said()));
+    text.lines()
+        .map(|line| {
+            let (stack, samples) = line.rsplit_once(' ').expect("a stack and a number");
+            (stack.to_owned(), samples.parse().expect("a number"))
+        })
+        .collect()
+}
+
+/// The example is shown exactly the samples that are in the profile, whatever `-Dstacks.bytecodes` says of `--bytecodes`.
+#[test]
+fn the_agent_is_shown_every_sample_that_is_in_the_profile() {
+    on_every_jdk(|jdk| {
+        let file = scratch("stacks").join("stacks.txt");
+        let out = format!("-Dstacks.out={}", file.display());
+        let program = busy().jvm([&out, "-Dstacks.bytecodes=500"]).quipu(["--bytecodes", "123456789"]);
+        let run = under("quipu.examples.CollapsedStacks", program, jdk);
+        let shown = written(&file, run.assert_whole());
+        let workers = run.thread("worker-#");
+        let mut taken = BTreeMap::new();
+        for node in workers.nodes().filter(|&node| workers.samples(node) > 0) {
+            *taken.entry(workers.path_of(node).join(";")).or_insert(0) += workers.samples(node);
+        }
+        assert!(taken.values().sum::<u64>() > 1_000, "{taken:?}");
+        for (stack, samples) in &taken {
+            assert_eq!(shown.get(stack), Some(samples), "{stack}");
+        }
+    });
+}
+
+/// About as many bytecodes as it asks for: half as many samples for twice the granularity.
+#[test]
+fn the_agent_chooses_the_granularity() {
+    on_every_jdk(|jdk| {
+        let samples = |granularity: u64| {
+            let file = scratch("stacks").join("stacks.txt");
+            let out = format!("-Dstacks.out={}", file.display());
+            let every = format!("-Dstacks.bytecodes={granularity}");
+            let program = busy().jvm([&out, &every]).quipu(["--bytecodes", "--jitter", "0"]);
+            let run = under("quipu.examples.CollapsedStacks", program, jdk);
+            written(&file, run.assert_whole())
+                .iter()
+                .filter(|(stack, _)| stack.ends_with("ManyThreads.work"))
+                .map(|(_, samples)| samples)
+                .sum::<u64>()
+        };
+        let (often, seldom) = (samples(300), samples(3_000));
+        assert!((9.8..10.2).contains(&(often as f64 / seldom as f64)), "{often} and {seldom} samples");
+    });
+}
+
+#[test]
+fn an_agent_that_fails_on_a_sample_is_switched_off_and_sampling_goes_on() {
+    on_every_jdk(|jdk| {
+        let run = under("ThrowingOnSamples", busy().quipu(["--bytecodes", "1000", "--jitter", "0"]), jdk);
+        assert_eq!(
+            run.assert_whole().stderr.matches("failed and is switched off").count(),
+            1,
+            "{}",
+            run.said()
+        );
+        assert!(
+            run.stderr.contains("at ThrowingOnSamples.processSample(ThrowingOnSamples.java:"),
+            "{}",
+            run.said()
+        );
+        assert!(run.thread("worker-#").samples_of("ManyThreads", "work") > 400);
+    });
+}
+
+#[test]
+fn an_agent_of_the_other_kind_is_refused_with_the_reason() {
+    on_every_jdk(|jdk| {
+        let run = under("quipu.examples.CollapsedStacks", Program::new("Foo"), jdk);
+        assert_eq!(run.assert_whole().stdout.trim(), "1002000");
+        assert!(
+            run.stderr.contains("does not implement quipu.ExactProfiler: give it samples with --bytecodes"),
+            "{}",
+            run.said()
+        );
+        let run = under("quipu.examples.TopMethods", Program::new("Foo").quipu(["--bytecodes"]), jdk);
+        assert_eq!(run.assert_whole().stdout.trim(), "1002000");
+        assert!(run.stderr.contains("does not implement quipu.SamplingProfiler"), "{}", run.said());
+    });
+}
