@@ -18,8 +18,6 @@ struct Sampler {
     class: Global<kind::Class>,
     /// A thread begins, or runs already.
     start: MethodId,
-    /// A thread has ended.
-    end: MethodId,
     /// The current thread does something that is not the program's.
     aside: MethodId,
 }
@@ -67,10 +65,9 @@ pub fn define(session: &Session, env: &Env<'_>, wanted: &BytecodeSampling) -> Re
     }
     let Some(class) = last else { return Ok(()) };
     // Looking the methods up initialises the class: instrumented code must never be the first to do so.
-    let end = env.static_method(class, c"end", c"(Ljava/lang/Thread;)V")?;
     let aside = env.static_method(class, c"aside", c"(Z)V")?;
     let start = env.static_method(class, c"start", c"(Ljava/lang/Thread;)V")?;
-    let _ = SAMPLER.set(Sampler { class: env.new_global(class)?, start, end, aside });
+    let _ = SAMPLER.set(Sampler { class: env.new_global(class)?, start, aside });
     Ok(())
 }
 
@@ -98,16 +95,6 @@ pub fn start_thread(env: &Env<'_>, thread: Thread<'_>) -> Result<(), Error> {
 /// Changes the number of bytecodes from one sample to the next. A thread heeds it from its next sample on.
 pub fn set_granularity(session: &Session, every: u64) {
     session.arena.set(header::EVERY, every.clamp(1, BytecodeSampling::MOST));
-}
-
-/// The thread has ended: its stack can go to the next one.
-pub fn end_thread(env: &Env<'_>, thread: Thread<'_>) {
-    let Some(sampler) = SAMPLER.get() else { return };
-    // SAFETY: the method takes one thread and returns nothing.
-    let ended =
-        unsafe { env.call_static_void(sampler.class.get(), sampler.end, &[sys::jvalue { l: thread.raw() }]) };
-    // It allocates nothing, so there is nothing that could go wrong.
-    let _ = ended;
 }
 
 /// The VM runs Java code on this thread while it rewrites classes, some of it rewritten already. That is not sampled.

@@ -50,7 +50,6 @@ pub fn begin_thread(env: &Env<'_>, thread: Thread<'_>) {
 /// The thread has ended: its tree can go to the next one.
 pub fn end_thread(env: &Env<'_>, thread: Thread<'_>) {
     let Some(runtime) = RUNTIME.get() else { return };
-    bytecodes::end_thread(env, thread);
     // SAFETY: the method takes one thread and returns nothing.
     let ended =
         unsafe { env.call_static_void(runtime.probe.get(), runtime.end, &[sys::jvalue { l: thread.raw() }]) };

@@ -52,8 +52,8 @@ final class SamplingActivation extends Watcher {
         }
         long top = begin(stack);
         try {
-            boolean quiet = Activation.isMachinery(stack.owner);
-            stack.granularity = quiet ? 0 : Math.max(1, agent.register(stack.owner));
+            boolean quiet = Activation.isMachinery(stack.cursor.owner);
+            stack.granularity = quiet ? 0 : Math.max(1, agent.register(stack.cursor.owner));
             stack.view = new View(this, quiet);
             failures.none();
         } catch (Throwable thrown) {

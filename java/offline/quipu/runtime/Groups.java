@@ -72,9 +72,6 @@ final class Groups {
             if (thread.isAlive()) {
                 left.add(thread);
             } else {
-                if (SAMPLED) {
-                    Sampler.end(thread);
-                }
                 Probe.end(thread);
             }
         }

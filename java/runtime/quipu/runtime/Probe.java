@@ -434,6 +434,9 @@ public final class Probe {
             U.putLong(thread, SLOT, NO_THREAD_SINK + Layout.NODE_SLOTS);
         }
         Tally.end(thread);
+        if (cursor.stack != null) {
+            Sampler.end(thread, cursor.stack);
+        }
         cursor.rewind();
         Cursor[] larger = null;
         if (cursor.group >= pools.length) {

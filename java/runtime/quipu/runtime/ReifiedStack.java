@@ -63,9 +63,6 @@ public final class ReifiedStack {
     private long first, firstLoading;
     /** The thread's tree; none for those that cannot have one. */
     final Cursor cursor;
-    Thread owner;
-    /** Next in the bucket of the table of live stacks. */
-    ReifiedStack next;
 
     /** The stack of threads that cannot have a tree, or shall have none: never sampled. */
     ReifiedStack() {
@@ -133,7 +130,6 @@ public final class ReifiedStack {
             left = take(left);
         }
         empty();
-        owner = null;
     }
 
     /** What the thread does meanwhile is not the program's. */

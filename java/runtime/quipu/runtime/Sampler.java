@@ -22,7 +22,6 @@ public final class Sampler {
     private static final long TOP = Probe.DIRECT ? U.objectFieldOffset(Thread.class, "quipuTop") : 0;
     private static final long LEFT = Probe.DIRECT ? U.objectFieldOffset(Thread.class, "quipuLeft") : 0;
 
-    private static final long TID = U.objectFieldOffset(Thread.class, "tid");
     static final int MAX_DEPTH = Natives.maxDepth();
 
     /** More than a thread ever spends. */
@@ -34,31 +33,33 @@ public final class Sampler {
     /** Bytecodes a loop may keep to itself. */
     private static final long FLUSH = 1 << 10;
 
-    /** For threads that have no identity yet, or no tree. */
+    /** For threads that cannot have one of their own. */
     private static final ReifiedStack NOWHERE = new ReifiedStack();
-    /** Live stacks by thread id: buckets that are chains, each with {@link #NOWHERE} at its end. */
-    private static final ReifiedStack[] TABLE = new ReifiedStack[1 << 16];
 
     /** Who is told of samples; nobody, unless the user has an agent. */
     static volatile Watcher watcher;
-
-    private static final long LOCK = U.allocateMemory(8);
-
-    static {
-        U.putLong(LOCK, 0);
-        for (int i = 0; i < TABLE.length; i++) {
-            TABLE[i] = NOWHERE;
-        }
-    }
 
     private Sampler() {}
 
     /** The current thread's stack. */
     @ForceInline
     private static ReifiedStack stack() {
-        Thread thread = Thread.currentThread();
-        ReifiedStack stack = TABLE[(int) U.getLong(thread, TID) & 0xFFFF];
-        return stack.owner == thread ? stack : find(thread);
+        Cursor cursor = Probe.cursor();
+        ReifiedStack stack = cursor.stack;
+        return stack != null ? stack : open(cursor);
+    }
+
+    @DontInline
+    private static ReifiedStack open(Cursor cursor) {
+        if (cursor.stack == null) {
+            try {
+                // A thread that is not to be counted has a stack too: it must be found as fast.
+                cursor.stack = cursor.group >= 0 ? new ReifiedStack(cursor) : new ReifiedStack();
+            } catch (OutOfMemoryError full) {
+                return NOWHERE;
+            }
+        }
+        return cursor.stack;
     }
 
     /** Where the thread's next frame goes. */
@@ -268,52 +269,9 @@ public final class Sampler {
         return U.getLong(Probe.BASE + Layout.HEADER_SEED);
     }
 
-    @DontInline
-    private static ReifiedStack find(Thread thread) {
-        int bucket = (int) U.getLong(thread, TID) & 0xFFFF;
-        lock();
-        ReifiedStack before = null;
-        ReifiedStack stack = TABLE[bucket];
-        while (stack != NOWHERE && stack.owner != thread) {
-            before = stack;
-            stack = stack.next;
-        }
-        if (stack != NOWHERE && before != null) {
-            // To the front, where the probe looks.
-            before.next = stack.next;
-            stack.next = TABLE[bucket];
-            TABLE[bucket] = stack;
-        }
-        unlock();
-        return stack != NOWHERE ? stack : begin(thread, bucket);
-    }
-
-    private static ReifiedStack begin(Thread thread, int bucket) {
-        Cursor cursor = Probe.find(thread);
-        boolean counted = cursor.group >= 0;
-        if (!counted && cursor.owner != thread) {
-            return NOWHERE;
-        }
-        ReifiedStack stack = cursor.stack;
-        if (stack == null) {
-            try {
-                // A thread that is not to be counted has a stack too: it must be found as fast.
-                cursor.stack = stack = counted ? new ReifiedStack(cursor) : new ReifiedStack();
-            } catch (OutOfMemoryError full) {
-                return NOWHERE;
-            }
-        }
-        stack.owner = thread;
-        lock();
-        stack.next = TABLE[bucket];
-        TABLE[bucket] = stack;
-        unlock();
-        return stack;
-    }
-
     /** A thread begins to run, or runs already. */
     static void start(Thread thread) {
-        ReifiedStack stack = find(thread);
+        ReifiedStack stack = open(Probe.find(thread));
         stack.empty();
         if (stack.left < 0) {
             // Code that was instrumented before wrote a sample down, and nobody took it.
@@ -325,32 +283,14 @@ public final class Sampler {
         }
     }
 
-    /** The thread has ended. Must come before its cursor goes to another. */
-    static void end(Thread thread) {
-        int bucket = (int) U.getLong(thread, TID) & 0xFFFF;
-        lock();
-        ReifiedStack before = null;
-        ReifiedStack stack = TABLE[bucket];
-        while (stack != NOWHERE && stack.owner != thread) {
-            before = stack;
-            stack = stack.next;
+    /** A thread has ended; its stack waits for the next one, with its cursor. */
+    static void end(Thread thread, ReifiedStack stack) {
+        if (Probe.DIRECT) {
+            stack.left = U.getLong(thread, LEFT);
+            U.putLong(thread, TOP, ReifiedStack.SCRATCH + ReifiedStack.FRAMES);
+            U.putLong(thread, LEFT, ENDLESS);
         }
-        if (stack != NOWHERE) {
-            if (before == null) {
-                TABLE[bucket] = stack.next;
-            } else {
-                before.next = stack.next;
-            }
-        }
-        unlock();
-        if (stack != NOWHERE) {
-            if (Probe.DIRECT) {
-                stack.left = U.getLong(thread, LEFT);
-                U.putLong(thread, TOP, ReifiedStack.SCRATCH + ReifiedStack.FRAMES);
-                U.putLong(thread, LEFT, ENDLESS);
-            }
-            stack.rewind();
-        }
+        stack.rewind();
     }
 
     /** What the current thread, which runs no instrumented code, does meanwhile is not the program's. */
@@ -358,15 +298,5 @@ public final class Sampler {
         ReifiedStack stack = stack();
         stack.aside(begin);
         restore(stack.top, stack.left);
-    }
-
-    private static void lock() {
-        while (!U.compareAndSetInt(null, LOCK, 0, 1)) {
-            Thread.onSpinWait();
-        }
-    }
-
-    private static void unlock() {
-        U.putIntVolatile(null, LOCK, 0);
     }
 }
