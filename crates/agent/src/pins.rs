@@ -136,8 +136,10 @@ fn seed_random(session: &Session, env: &Env<'_>, seed: i64) -> Result<()> {
     // SAFETY: in each case the object or class has the field, with this type.
     unsafe {
         let thread = session.jvmti.current_thread(env)?;
-        let field = env.field(env.find_class(c"java/lang/Thread")?, c"threadLocalRandomSeed", c"J")?;
-        env.set_long_field(thread, field, seed);
+        let class = env.find_class(c"java/lang/Thread")?;
+        env.set_long_field(thread, env.field(class, c"threadLocalRandomSeed", c"J")?, seed);
+        // Skip lists have their own; 0 is none yet.
+        env.set_int_field(thread, env.field(class, c"threadLocalRandomSecondarySeed", c"I")?, seed as i32 | 1);
         let random = env.find_class(c"java/util/Random")?;
         let field = env.static_field(random, c"seedUniquifier", ATOMIC)?;
         // It is multiplied.
