@@ -190,7 +190,9 @@ unsafe extern "system" fn class_load(_: *mut jvmtiEnv, _: *mut JNIEnv, _: jthrea
 unsafe extern "system" fn class_prepare(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread, class: jclass) {
     guarded((), || {
         // SAFETY: the VM passes this thread's environment and a valid class.
-        let (Some(env), Some(class)) = (unsafe { (Env::from_raw(env), Ref::from_raw(class)) }) else { return };
+        let (Some(env), Some(class)) = (unsafe { (Env::from_raw(env), Ref::from_raw(class)) }) else {
+            return;
+        };
         sampling::class_prepared(class);
         if let Some(session) = Session::get() {
             pins::class_prepared(session, &env, class);

@@ -139,7 +139,11 @@ fn seed_random(session: &Session, env: &Env<'_>, seed: i64) -> Result<()> {
         let class = env.find_class(c"java/lang/Thread")?;
         env.set_long_field(thread, env.field(class, c"threadLocalRandomSeed", c"J")?, seed);
         // Skip lists have their own; 0 is none yet.
-        env.set_int_field(thread, env.field(class, c"threadLocalRandomSecondarySeed", c"I")?, seed as i32 | 1);
+        env.set_int_field(
+            thread,
+            env.field(class, c"threadLocalRandomSecondarySeed", c"I")?,
+            seed as i32 | 1,
+        );
         let random = env.find_class(c"java/util/Random")?;
         let field = env.static_field(random, c"seedUniquifier", ATOMIC)?;
         // It is multiplied.

@@ -180,7 +180,9 @@ impl Follower {
 
     /// The difference to the last time.
     fn ask(&mut self, arena: &ArenaWriter, share: u32) -> Done {
-        let Some(now) = self.share(share).map(|share| self.sum(arena, share, &mut None)) else { return Done::default() };
+        let Some(now) = self.share(share).map(|share| self.sum(arena, share, &mut None)) else {
+            return Done::default();
+        };
         match self.shares.get_mut(share as usize) {
             Some(share) => now.minus(&std::mem::replace(&mut share.told, now)),
             None => Done::default(),
@@ -436,7 +438,8 @@ impl Followed {
     fn begins_at(&self, method: &Method) -> bool {
         if !self.lambdas {
             let descriptor = self.descriptor.as_ref();
-            return self.name == method.name && descriptor.is_none_or(|descriptor| *descriptor == method.descriptor);
+            return self.name == method.name
+                && descriptor.is_none_or(|descriptor| *descriptor == method.descriptor);
         }
         let made =
             method.name.strip_prefix(b"lambda$").and_then(|rest| rest.strip_prefix(self.name.as_slice()));
