@@ -10,6 +10,7 @@ use crate::guard::guarded;
 use crate::hook;
 use crate::listeners;
 use crate::options::Options;
+use crate::pins;
 use crate::sampling;
 use crate::session::Session;
 use crate::start;
@@ -185,11 +186,15 @@ unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, env: *mut JNIEnv) {
 /// Nothing to do: HotSpot's stack walk only wants somebody to listen.
 unsafe extern "system" fn class_load(_: *mut jvmtiEnv, _: *mut JNIEnv, _: jthread, _: jclass) {}
 
-unsafe extern "system" fn class_prepare(_: *mut jvmtiEnv, _: *mut JNIEnv, _: jthread, class: jclass) {
+unsafe extern "system" fn class_prepare(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread, class: jclass) {
     guarded((), || {
-        // SAFETY: the VM passes a valid class.
-        if let Some(class) = unsafe { Ref::from_raw(class) } {
-            sampling::class_prepared(class);
+        // SAFETY: the VM passes this thread's environment and a valid class.
+        let (Some(env), Some(class)) = (unsafe { (Env::from_raw(env), Ref::from_raw(class)) }) else {
+            return;
+        };
+        sampling::class_prepared(class);
+        if let Some(session) = Session::get() {
+            pins::class_prepared(session, &env, class);
         }
     });
 }

@@ -8,6 +8,7 @@ use quipu_jvm::{Env, Object};
 use quipu_rewrite::{Contexts, Plan, rewrite};
 
 use crate::bytecodes;
+use crate::pins;
 use crate::registry::Entered;
 use crate::session::Session;
 use crate::thread_field::{self, Field};
@@ -32,6 +33,11 @@ pub fn transform(
             return None;
         }
     };
+    if session.options.deterministic
+        && let Some(pinned) = pins::without_clock(&class)
+    {
+        return transform(session, env, loader, &pinned).or(Some(pinned));
+    }
     session.world.learn(&class);
     session.presumed.learned(session, class.name());
     if class.name() == thread_field::CLASS && session.options.direct {

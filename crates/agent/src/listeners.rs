@@ -2,16 +2,10 @@
 //! that tests begin. A JVM that runs no tests (Maven's own, Gradle's) is left as it is.
 
 use std::ffi::{CStr, c_void};
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use quipu_arena::bytes::Bytes;
 use quipu_arena::follow::{Done, Followed, Follower};
-use quipu_arena::layout::{self, header};
-use quipu_arena::reader::Contents;
-use quipu_arena::work::{Wanted, Work};
 use quipu_arena::writer::ArenaWriter;
 use quipu_classfile::mutf8;
 use quipu_jvm::sys::{JNIEnv, jclass, jlong, jobject};
@@ -19,14 +13,12 @@ use quipu_jvm::{Env, Error, NativeMethod, Ref};
 
 use crate::entry::complain;
 use crate::guard::guarded;
+use crate::pins;
 use crate::session::Session;
 use crate::start;
 
 /// What listeners call.
 const CLASSES: &[(&CStr, &[u8])] = include!(concat!(env!("OUT_DIR"), "/test_classes.rs"));
-
-/// A profile larger than this is not read in the target.
-const LARGEST: u64 = 512 << 20;
 
 /// Hot methods that are named.
 const HOT: usize = 5;
@@ -42,7 +34,7 @@ pub fn wait(session: &'static Session, env: &Env<'_>, jar: &Path) -> Result<(), 
         let method = |name, descriptor, function| NativeMethod { name, descriptor, function };
         let table = [
             method(c"start", c"()V", begin as *mut c_void),
-            method(c"begin", c"(Ljava/lang/String;J)V", begin_test as *mut c_void),
+            method(c"begin", c"(Ljava/lang/String;Ljava/lang/String;J)V", begin_test as *mut c_void),
             method(c"end", c"(Ljava/lang/String;Ljava/lang/String;J)V", end_test as *mut c_void),
             method(
                 c"work",
@@ -69,12 +61,17 @@ extern "system" fn begin(env: *mut JNIEnv, _: jclass) {
     });
 }
 
-extern "system" fn begin_test(env: *mut JNIEnv, _: jclass, method: jobject, near: jlong) {
+extern "system" fn begin_test(env: *mut JNIEnv, _: jclass, method: jobject, test: jobject, near: jlong) {
     guarded((), || {
         // SAFETY: the VM passes this thread's environment.
         let Some(env) = (unsafe { Env::from_raw(env) }) else { return };
-        let (Some(session), Some(method)) = (Session::get(), text(&env, method)) else { return };
+        let (Some(session), Some(method), Some(test)) =
+            (Session::get(), text(&env, method), text(&env, test))
+        else {
+            return;
+        };
         following(session, &method, near, Follower::begin);
+        pins::begin_at(session, &env, &["begin", &method, &test]);
     });
 }
 
@@ -93,6 +90,7 @@ extern "system" fn end_test(env: *mut JNIEnv, _: jclass, method: jobject, test: 
         {
             session.note("test", &format!("{method}\t{test}\t{bytecodes}\t{calls}\t{allocations}"));
         }
+        pins::begin_at(session, &env, &["end", &method, &test]);
     });
 }
 
@@ -105,11 +103,10 @@ fn following<T>(
 ) -> Option<T> {
     let mut parts = method.split('\t');
     let (kind, class, name, descriptor) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
-    let bytes = |text: &str| mutf8::encode(text).as_bytes().to_vec();
     let wanted = Followed {
         class: bytes(&class.replace('.', "/")),
         name: bytes(name),
-        descriptor: bytes(descriptor),
+        descriptor: Some(bytes(descriptor)),
         lambdas: kind == "dynamic",
     };
     let near = (near as usize).checked_sub(session.arena.base() as usize)? as u64;
@@ -140,38 +137,29 @@ extern "system" fn work(
         else {
             return std::ptr::null_mut();
         };
-        let (owner, name) = (mutf8::encode(&owner.replace('.', "/")), mutf8::encode(&name));
-        let descriptor = text(&env, descriptor).map(|descriptor| mutf8::encode(&descriptor));
-        let wanted = Wanted {
-            class: owner.as_bytes(),
-            name: name.as_bytes(),
-            descriptor: descriptor.as_ref().map(|descriptor| descriptor.as_bytes()),
+        let wanted = Followed {
+            class: bytes(&owner.replace('.', "/")),
+            name: bytes(&name),
+            descriptor: text(&env, descriptor).as_deref().map(bytes),
+            lambdas: false,
         };
-        let told = read(session.arena.path()).and_then(|bytes| {
-            let contents = Contents::read(&bytes).ok()?;
-            env.new_text(&describe(&quipu_arena::work::work(&contents, &wanted))).ok()
-        });
-        told.map_or(std::ptr::null_mut(), Ref::raw)
+        // One of its own: whether the method is below one that is followed for another reason does not matter here.
+        let mut follower = Follower::default();
+        let number = follower.follow(wanted);
+        let told = describe(&follower.total(&session.arena, number));
+        env.new_text(&told).map_or(std::ptr::null_mut(), Ref::raw)
     })
 }
 
-fn describe(work: &Work) -> String {
-    let mut text = format!("{} {} {} {}", work.runs, work.bytecodes, work.calls, work.allocations);
-    for (name, executed) in work.hot.iter().take(HOT) {
+fn describe((done, hot): &(Done, Vec<(Vec<u8>, u64)>)) -> String {
+    let mut text = format!("{} {} {} {}", done.runs, done.bytecodes, done.calls, done.allocations);
+    for (name, executed) in hot.iter().take(HOT) {
         text += &format!("\n{executed} {}", mutf8::decode(name).replace('/', "."));
     }
     text
 }
 
-/// The part of the arena that is in use; a copy, because the program goes on meanwhile.
-fn read(path: &Path) -> Option<Vec<u8>> {
-    let mut file = File::open(path).ok()?;
-    let mut bytes = Vec::new();
-    file.by_ref().take(layout::HEADER_SIZE).read_to_end(&mut bytes).ok()?;
-    let rest = Bytes(&bytes).u64(header::USED)?.checked_sub(bytes.len() as u64)?;
-    if rest > LARGEST {
-        return None;
-    }
-    file.take(rest).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
+/// As records have it.
+fn bytes(text: &str) -> Vec<u8> {
+    mutf8::encode(text).as_bytes().to_vec()
 }

@@ -1,9 +1,9 @@
 //! What chosen methods do from one moment to the next, read from an arena while the target fills it.
 //!
-//! [`work`](crate::work) reads a whole arena; a suite of ten thousand tests cannot do that after each of them. A
-//! [`Follower`] looks at every node once, when it is new: parents come before their children, so a node belongs to
-//! the method it is below as soon as its parent does. What a method has done is then the sum over its nodes, and what
-//! one run of it did is the difference to the sum before.
+//! A suite of ten thousand tests cannot read a whole arena after each of them. A [`Follower`] looks at every node once,
+//! when it is new: parents come before their children, so a node belongs to the method it is below as soon as its
+//! parent does. What a method has done is then the sum over its nodes, and what one run of it did is the difference to
+//! the sum before.
 //!
 //! Runs are told apart by tree: each tree is one thread's at a time, so tests of one method that run at the same time
 //! on different threads do not get each other's work.
@@ -25,8 +25,8 @@ pub struct Followed {
     pub class: Vec<u8>,
     /// Its name.
     pub name: Vec<u8>,
-    /// Its descriptor.
-    pub descriptor: Vec<u8>,
+    /// Its descriptor; any if none.
+    pub descriptor: Option<Vec<u8>>,
     /// Not the method itself, but the lambdas in it.
     pub lambdas: bool,
 }
@@ -91,6 +91,9 @@ struct Method {
     begins: Option<u32>,
 }
 
+/// What each method executed itself, by id.
+type Hot = Option<HashMap<u32, u64>>;
+
 /// The nodes of one followed method in one tree.
 struct Share {
     method: u32,
@@ -134,9 +137,29 @@ impl Follower {
         if done.runs > 0 {
             return done;
         }
-        let elsewhere = |at: &u32| self.share(*at).is_some_and(|share| share.method == number);
-        let shares: Vec<u32> = (0..self.shares.len() as u32).filter(elsewhere).collect();
-        shares.into_iter().fold(done, |sum, share| sum.plus(&self.ask(arena, share)))
+        self.shares_of(number).into_iter().fold(done, |sum, share| sum.plus(&self.ask(arena, share)))
+    }
+
+    /// What a followed method has done since the beginning, on all threads, and what each method executed itself below
+    /// it: `class.name` and bytecodes, most first.
+    pub fn total(&mut self, arena: &ArenaWriter, number: u32) -> (Done, Vec<(Vec<u8>, u64)>) {
+        self.read(arena);
+        let mut hot = Some(HashMap::new());
+        let shares = self.shares_of(number);
+        let sums = shares.iter().filter_map(|at| Some(self.sum(arena, self.share(*at)?, &mut hot)));
+        let done = sums.fold(Done::default(), |sum, share| sum.plus(&share));
+        let mut hot: Vec<(u32, u64)> = hot.unwrap_or_default().into_iter().filter(|(_, n)| *n > 0).collect();
+        hot.sort_unstable_by_key(|&(id, executed)| (std::cmp::Reverse(executed), id));
+        let name = |id: u32| {
+            let (class, _) = self.by_class.iter().find(|(_, ids)| ids.contains(&id))?;
+            Some([class, b".".as_slice(), &self.method(id)?.name].concat())
+        };
+        (done, hot.into_iter().filter_map(|(id, executed)| Some((name(id)?, executed))).collect())
+    }
+
+    fn shares_of(&self, number: u32) -> Vec<u32> {
+        let is = |at: &u32| self.share(*at).is_some_and(|share| share.method == number);
+        (0..self.shares.len() as u32).filter(is).collect()
     }
 
     fn ask_near(&mut self, arena: &ArenaWriter, number: u32, near: u64) -> Done {
@@ -157,20 +180,23 @@ impl Follower {
 
     /// The difference to the last time.
     fn ask(&mut self, arena: &ArenaWriter, share: u32) -> Done {
-        let Some(now) = self.share(share).map(|share| self.sum(arena, share)) else { return Done::default() };
+        let Some(now) = self.share(share).map(|share| self.sum(arena, share, &mut None)) else {
+            return Done::default();
+        };
         match self.shares.get_mut(share as usize) {
             Some(share) => now.minus(&std::mem::replace(&mut share.told, now)),
             None => Done::default(),
         }
     }
 
-    fn sum(&self, arena: &ArenaWriter, share: &Share) -> Done {
+    /// Adds up what the nodes have; if somebody wants to know, also for each method.
+    fn sum(&self, arena: &ArenaWriter, share: &Share, hot: &mut Hot) -> Done {
         let mut sum = Done::default();
         for &at in &share.outermost {
             let parent = u64::from(arena.word(at + node::PARENT).load(Relaxed)) * layout::ID_UNIT;
             let mut calls = arena.long(at + node::CALLS).load(Relaxed);
             for held in self.slots(arena, parent).filter(|held| held.node == at) {
-                self.add(&mut sum, held.method, held.calls, held.bytecodes);
+                self.add(&mut sum, hot, held.method, held.calls, held.bytecodes);
                 calls = calls.wrapping_add(held.calls);
             }
             sum.runs = sum.runs.wrapping_add(calls);
@@ -179,9 +205,9 @@ impl Follower {
             let id = arena.word(at + node::METHOD).load(Relaxed) >> 1;
             let (calls, bytecodes) =
                 (arena.long(at + node::CALLS).load(Relaxed), arena.long(at + node::BYTECODES).load(Relaxed));
-            self.add(&mut sum, id, calls, bytecodes);
+            self.add(&mut sum, hot, id, calls, bytecodes);
             for held in self.slots(arena, at) {
-                self.add(&mut sum, held.method, held.calls, held.bytecodes);
+                self.add(&mut sum, hot, held.method, held.calls, held.bytecodes);
             }
             let Some(method) = self.method(id) else { continue };
             let named = method.leaves.iter().filter(|(_, callee)| self.method(*callee).is_some());
@@ -200,11 +226,15 @@ impl Follower {
     }
 
     /// Initialisers of classes are nobody's.
-    fn add(&self, sum: &mut Done, id: u32, calls: u64, bytecodes: u64) {
+    fn add(&self, sum: &mut Done, hot: &mut Hot, id: u32, calls: u64, bytecodes: u64) {
         let Some(method) = self.method(id).filter(|method| !method.initialiser) else { return };
         // Some of what a method executes follows from its calls.
         let executed = method.per_call.wrapping_mul(calls).wrapping_add(bytecodes);
         sum.bytecodes = sum.bytecodes.wrapping_add(executed);
+        if let Some(hot) = hot {
+            let here = hot.entry(id).or_insert(0);
+            *here = executed.wrapping_add(*here);
+        }
         sum.calls = sum.calls.wrapping_add(calls.wrapping_mul(1 + method.derived));
     }
 
@@ -407,7 +437,9 @@ fn size(arena: &ArenaWriter, at: u64) -> u64 {
 impl Followed {
     fn begins_at(&self, method: &Method) -> bool {
         if !self.lambdas {
-            return (&self.name, &self.descriptor) == (&method.name, &method.descriptor);
+            let descriptor = self.descriptor.as_ref();
+            return self.name == method.name
+                && descriptor.is_none_or(|descriptor| *descriptor == method.descriptor);
         }
         let made =
             method.name.strip_prefix(b"lambda$").and_then(|rest| rest.strip_prefix(self.name.as_slice()));
@@ -503,7 +535,7 @@ mod tests {
     }
 
     fn wanted(name: &str, lambdas: bool) -> Followed {
-        Followed { class: b"a/T".to_vec(), name: name.into(), descriptor: b"()V".to_vec(), lambdas }
+        Followed { class: b"a/T".to_vec(), name: name.into(), descriptor: Some(b"()V".to_vec()), lambdas }
     }
 
     #[test]
@@ -545,6 +577,11 @@ mod tests {
         let second = Done { runs: 1, bytecodes: 27, calls: 1, allocations: 0 };
         assert_eq!(follower.end(&tree.arena, number, engine), second);
         assert_eq!(follower.end(&tree.arena, number, engine), Done::default());
+        // Of one that knows nothing yet, and whatever the descriptor is.
+        let mut late = Follower::default();
+        let number = late.follow(Followed { descriptor: None, ..wanted("test", false) });
+        let hot = vec![(b"a/T.add".to_vec(), 91), (b"a/T.test".to_vec(), 52)];
+        assert_eq!(late.total(&tree.arena, number), (first.plus(&second), hot));
     }
 
     #[test]

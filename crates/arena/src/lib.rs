@@ -29,5 +29,4 @@ pub mod reader;
 pub mod record;
 pub mod sampled;
 mod tally;
-pub mod work;
 pub mod writer;

@@ -12,7 +12,10 @@ const FLAGS: [(&str, &str); 3] = [
 ];
 
 /// A flag and what it pins; empty for flags that only allow another.
-pub fn flags(program: &OsStr) -> Vec<(&'static str, &'static str)> {
+pub type Flags = Vec<(&'static str, &'static str)>;
+
+/// For a program that is counted as a whole.
+pub fn flags(program: &OsStr) -> Flags {
     // Identity hash codes come from a global sequence (3) or from the thread's own state (5). The first is shifted by
     // what the JIT makes the JDK hash, the second by which thread hashes a shared object first; tests/e2e shows that
     // the first is the steadier one on JDK 17 and the second on JDK 25.
@@ -20,6 +23,15 @@ pub fn flags(program: &OsStr) -> Vec<(&'static str, &'static str)> {
         Some(21..) => "-XX:hashCode=5",
         _ => "-XX:hashCode=3",
     };
+    with_hash_codes(hash)
+}
+
+/// For tests: the agent sets the thread's own state to the same at the beginning of each.
+pub fn flags_for_tests() -> Flags {
+    with_hash_codes("-XX:hashCode=5")
+}
+
+fn with_hash_codes(hash: &'static str) -> Flags {
     let mut flags = FLAGS.to_vec();
     flags.extend([("-XX:+UnlockExperimentalVMOptions", ""), (hash, "identity hash codes")]);
     flags

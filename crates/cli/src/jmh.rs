@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use clap::Args;
 
+use crate::deterministic;
 use crate::kinds::{self, Kinds};
 use crate::launch::{self, Reach, RunDirectory};
 
@@ -32,7 +33,8 @@ impl Jmh {
     pub fn run(self) -> anyhow::Result<u8> {
         let directory = RunDirectory::new()?;
         let program = self.command.first().cloned().unwrap_or_default();
-        let flags = launch::waiting_flags(&Kinds::for_tests(self.arena_limit, false), &directory, &program)?;
+        let kinds = Kinds::for_tests(self.arena_limit, false);
+        let flags = launch::waiting_flags(&kinds, &directory, &deterministic::flags(&program))?;
         let status = launch::run(&self.command, &flags, Reach::All { quiet: false })?;
         Ok(launch::exit_status(status))
     }

@@ -1,6 +1,6 @@
 //! Starting the program that is measured, with the agent in its JVMs.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -51,13 +51,13 @@ pub fn agent_flags(kinds: &Kinds, options: &str) -> anyhow::Result<Vec<OsString>
 pub fn waiting_flags(
     kinds: &Kinds,
     directory: &RunDirectory,
-    program: &OsStr,
+    pins: &deterministic::Flags,
 ) -> anyhow::Result<Vec<OsString>> {
     let jar = directory.0.join("quipu-listeners.jar");
     fs::write(&jar, quipu_api::listeners())?;
     let options = agent::run_options(kinds, &directory.0);
     let mut flags = agent_flags(kinds, &agent::with_tests(&options, &jar))?;
-    flags.extend(deterministic::flags(program).iter().map(|(flag, _)| (*flag).into()));
+    flags.extend(pins.iter().map(|(flag, _)| (*flag).into()));
     Ok(flags)
 }
 

@@ -12,6 +12,7 @@ use quipu_gate::{Limit, Outcome, Share, Verdict};
 use quipu_profile::Profile;
 
 use crate::collect;
+use crate::deterministic;
 use crate::exit::{DONE, Failure, GATE};
 use crate::files;
 use crate::kinds::{self, Kinds};
@@ -181,7 +182,7 @@ impl Test {
         let directory = RunDirectory::new()?;
         let kinds = Kinds::for_tests(self.arena_limit, detail == Detail::Lines);
         let program = self.command.first().cloned().unwrap_or_default();
-        let mut flags = launch::waiting_flags(&kinds, &directory, &program)?;
+        let mut flags = launch::waiting_flags(&kinds, &directory, &deterministic::flags_for_tests())?;
         if self.warm {
             flags.push("-Dquipu.warm=true".into());
         }

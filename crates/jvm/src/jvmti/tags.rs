@@ -1,4 +1,4 @@
-//! Numbers of ours on the VM's objects.
+//! Numbers on the VM's objects: ours, and the VM's own.
 
 use super::{Jvmti, jvmti};
 use crate::Result;
@@ -16,5 +16,12 @@ impl Jvmti {
     pub fn set_tag<K>(self, object: Ref<'_, K>, tag: i64) -> Result<()> {
         // SAFETY: a valid object.
         unsafe { jvmti!(self, SetTag, object.raw(), tag) }
+    }
+
+    /// An object's identity hash code.
+    pub fn object_hash_code<K>(self, object: Ref<'_, K>) -> Result<i32> {
+        let mut hash = 0;
+        // SAFETY: a valid object; the VM writes one int.
+        unsafe { jvmti!(self, GetObjectHashCode, object.raw(), &mut hash) }.map(|()| hash)
     }
 }

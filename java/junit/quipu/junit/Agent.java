@@ -5,7 +5,7 @@ import java.lang.reflect.Method;
 /** What the agent offers, found by name: it is in the boot loader, or there is no agent. */
 final class Agent {
     static final Method START = method("start");
-    static final Method BEGIN = method("begin", String.class);
+    static final Method BEGIN = method("begin", String.class, String.class);
     static final Method END = method("end", String.class, String.class);
     static final Method WORK = method("work", String.class, String.class, String.class);
 

@@ -28,7 +28,7 @@ public final class TestListener implements TestExecutionListener {
     public void executionStarted(TestIdentifier identifier) {
         MethodSource source = source(identifier);
         if (source != null) {
-            Agent.call(Agent.BEGIN, method(identifier, source));
+            Agent.call(Agent.BEGIN, method(identifier, source), test(identifier, source));
         }
     }
 
@@ -36,8 +36,7 @@ public final class TestListener implements TestExecutionListener {
     public void executionFinished(TestIdentifier identifier, TestExecutionResult result) {
         MethodSource source = source(identifier);
         if (source != null) {
-            String test = source.getClassName() + '\t' + Invocation.of(identifier, source.getMethodName());
-            Agent.call(Agent.END, method(identifier, source), test);
+            Agent.call(Agent.END, method(identifier, source), test(identifier, source));
         }
     }
 
@@ -48,6 +47,10 @@ public final class TestListener implements TestExecutionListener {
         }
         TestSource source = identifier.getSource().orElse(null);
         return source instanceof MethodSource ? (MethodSource) source : null;
+    }
+
+    private static String test(TestIdentifier identifier, MethodSource source) {
+        return source.getClassName() + '\t' + Invocation.of(identifier, source.getMethodName());
     }
 
     private static String method(TestIdentifier identifier, MethodSource source) {

@@ -2,6 +2,7 @@
 //! that do not.
 #![allow(missing_docs, reason = "tests say what they test by their names")]
 
+mod chance;
 mod first_use;
 mod gradle;
 mod jmh;

@@ -1,0 +1,78 @@
+package com.acme;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.DoubleSupplier;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Work that depends on hash codes and random numbers, of which somebody else takes more or less each time. */
+class ChanceTest {
+    @BeforeAll
+    static void disturb() {
+        for (long times = System.nanoTime() % 1009; times > 0; times--) {
+            new Object().hashCode();
+            new Random();
+        }
+    }
+
+    @Test
+    void hashesObjects() {
+        Set<Object> set = new HashSet<>();
+        for (int i = 0; i < 1000; i++) {
+            set.add(new Object());
+        }
+        assertEquals(1000, set.size());
+    }
+
+    @Test
+    void shuffles() {
+        List<Integer> list = new ArrayList<>();
+        for (int i = 0; i < 1000; i++) {
+            list.add(i);
+        }
+        Collections.shuffle(list);
+        sort(list.stream().mapToInt(i -> i).toArray());
+    }
+
+    @Test
+    void drawsNumbers() {
+        sorts(new Random()::nextDouble);
+    }
+
+    @Test
+    void drawsFromMath() {
+        sorts(Math::random);
+    }
+
+    @Test
+    void drawsFromItsThread() {
+        sorts(() -> ThreadLocalRandom.current().nextDouble());
+    }
+
+    private static void sorts(DoubleSupplier numbers) {
+        int[] drawn = new int[100];
+        for (int i = 0; i < drawn.length; i++) {
+            drawn[i] = (int) (1000 * numbers.getAsDouble());
+        }
+        sort(drawn);
+    }
+
+    /** The more of them are out of order, the more it does. */
+    private static void sort(int[] numbers) {
+        for (int i = 1; i < numbers.length; i++) {
+            for (int j = i; j > 0 && numbers[j - 1] > numbers[j]; j--) {
+                int number = numbers[j];
+                numbers[j] = numbers[j - 1];
+                numbers[j - 1] = number;
+            }
+        }
+    }
+}

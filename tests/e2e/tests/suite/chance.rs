@@ -1,0 +1,24 @@
+//! Hash codes and random numbers are the same in each run of a test, whatever was hashed and drawn before it.
+
+use quipu_e2e::on_every_jdk;
+
+use crate::project::Project;
+
+const TESTS: usize = 5;
+
+#[test]
+fn chance_is_the_same_each_time() {
+    on_every_jdk(|jdk| {
+        let project = Project::new(jdk);
+        project.write("src/test/java/com/acme/ChanceTest.java", include_str!("ChanceTest.java"));
+        project.compile();
+        let numbers = |file: &str, selected: &[&str]| {
+            let made = project.test_selected(&["--update", "--once", "--baseline", file], selected);
+            assert_eq!(made.status, Some(0), "{}", made.said);
+            project.read(file)
+        };
+        let all = numbers("all.txt", &["-c", "com.acme.ChanceTest"]);
+        assert_eq!(all.matches("com.acme.ChanceTest.").count(), TESTS, "{all}");
+        assert_eq!(numbers("again.txt", &["-c", "com.acme.ChanceTest"]), all);
+    });
+}
