@@ -183,8 +183,7 @@ impl Inserter<'_, '_, '_, '_> {
             return Ok(());
         }
         let mut handler = Snippet::new();
-        self.caught(&mut handler)?;
-        self.leave(&mut handler, probe)?;
+        self.leave(&mut handler, "thrown")?;
         self.code.catch_all(handler.athrow())
     }
 

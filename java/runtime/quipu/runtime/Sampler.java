@@ -117,6 +117,12 @@ public final class Sampler {
         setLeft(left >= 0 ? left : settle(left, at, word));
     }
 
+    /** Leaves a method by an exception. */
+    public static void thrown(long at, int word, int bytecodes) {
+        caught(at);
+        leave(at, word, bytecodes);
+    }
+
     /** A method that calls nothing and cannot throw executes this many bytecodes: it need not be on the stack. */
     @ForceInline
     public static void leaf(int word, int bytecodes) {
