@@ -5,16 +5,19 @@
 //! that frame pointers are distances. Java's own fields lead there: `VirtualThread.cont`, `Continuation.tail`,
 //! `StackChunk.parent`, `size`, `sp` and `bottom`.
 //!
-//! A thread that is being sampled in Java code is not at a safepoint, so nobody moves the chunks meanwhile; collectors
-//! that move objects without one (ZGC, Shenandoah) leave what is read unchecked until the code cache says that it is no
-//! frame, and the walk ends there, counted.
+//! A thread that is being sampled in Java code is not at a safepoint, so most collectors move no chunk meanwhile. ZGC does,
+//! and then a reference may lead to where a chunk was ([`super::oops`]). Whoever changes a chunk has read
+//! `Continuation.tail` before, which corrects that reference; so what lies at the old place is what is at the new one,
+//! unless the memory has been used again. The class in the header tells that, and so does the oldest frame: it is always
+//! `Continuation.enter`. The continuation itself is noted on the carrier's stack, where references are always right.
 
 use std::ffi::CStr;
 
 use quipu_unwind::Memory;
 
+use super::oops::{Oops, Reference};
 use crate::hotspot::Structs;
-use crate::{Env, Error};
+use crate::{Class, Env, Error};
 
 /// Where things are.
 #[derive(Debug, Clone, Copy)]
@@ -23,23 +26,30 @@ pub struct Continuations {
     current: usize,
     handle: usize,
     oops: Oops,
+    moving: Option<Moving>,
+    enter: usize,
     id: usize,
     name: Option<Names>,
     continuation: usize,
     tail: usize,
     parent: usize,
+    size: usize,
     sp: usize,
     bottom: usize,
     /// From a chunk to its frames.
     frames: usize,
 }
 
-/// How references are written in objects.
+/// What it takes where objects are moved while Java runs.
 #[derive(Debug, Clone, Copy)]
-struct Oops {
-    narrow: bool,
-    base: usize,
-    shift: u32,
+struct Moving {
+    /// In the VM's thread: where on the stack its continuation was entered.
+    entry: usize,
+    /// In an object's header: its class.
+    class: usize,
+    thread: u32,
+    continuation: u32,
+    chunk: u32,
 }
 
 /// Where a thread's name is, and the text of a string.
@@ -74,35 +84,43 @@ impl Continuations {
         const CHUNK: &CStr = c"jdk/internal/vm/StackChunk";
         let parent = field(CHUNK, c"parent", c"Ljdk/internal/vm/StackChunk;")?;
         let (size, sp) = (field(CHUNK, c"size", c"I")?, field(CHUNK, c"sp", c"I")?);
-        let static_word = |structure: &CStr, name: &CStr| {
-            structs.address(structure, name).and_then(|address| memory.word(address as usize))
-        };
-        let (Some(handle), Some(base), Some(shift)) = (
-            structs.offset(c"OopHandle", c"_obj"),
-            static_word(c"CompressedOops", c"_base"),
-            static_word(c"CompressedOops", c"_shift"),
-        ) else {
-            return Ok(None);
-        };
         // References are four bytes wide where two of them are four bytes apart.
         let thread = c"java/lang/VirtualThread";
         let continuation = field(thread, c"cont", c"Ljdk/internal/vm/Continuation;")?;
         let task = field(thread, c"runContinuation", c"Ljava/lang/Runnable;")?;
         let narrow = continuation.abs_diff(task) == size_of::<u32>();
         let bottom = field(CHUNK, c"bottom", c"I")?;
-        let Some(frames) = instance_size(structs, env, memory, CHUNK)? else { return Ok(None) };
+        let (Some(handle), Some(oops), Some(frames)) = (
+            structs.offset(c"OopHandle", c"_obj"),
+            Oops::of(structs, memory, narrow),
+            instance_size(structs, memory, env.find_class(CHUNK)?),
+        ) else {
+            return Ok(None);
+        };
         if [parent, size, sp, bottom].iter().any(|&field| field >= frames) {
             return Ok(None);
         }
+        let moving = match oops.coloured() {
+            false => None,
+            true => match Moving::of(structs, env, memory)? {
+                None => return Ok(None),
+                moving => moving,
+            },
+        };
+        let class = env.find_class(c"jdk/internal/vm/Continuation")?;
+        let enter = env.static_method(class, c"enter", c"(Ljdk/internal/vm/Continuation;Z)V")?;
         let mut continuations = Continuations {
             current,
             handle,
-            oops: Oops { narrow, base, shift: shift as u32 & 31 },
+            oops,
+            moving,
+            enter: enter.raw() as usize,
             id: field(c"java/lang/Thread", c"tid", c"J")?,
             name: None,
             continuation,
             tail: field(c"jdk/internal/vm/Continuation", c"tail", c"Ljdk/internal/vm/StackChunk;")?,
             parent,
+            size,
             sp,
             bottom,
             frames,
@@ -122,8 +140,8 @@ impl Continuations {
         const EXAMPLE: &str = "An example.";
         let text = env.new_text(EXAMPLE)?;
         // A local reference is the address of the reference.
-        let array =
-            memory.word(text.raw() as usize).and_then(|text| self.reference(memory, text + names.bytes));
+        let array = memory.word(text.raw() as usize);
+        let array = array.and_then(|text| Some(self.oops.field(memory, text + names.bytes)?.object));
         let is_there = |first: &usize| {
             let bytes = EXAMPLE.bytes().enumerate();
             bytes
@@ -137,11 +155,14 @@ impl Continuations {
     /// beyond Latin-1 are not read.
     pub fn name(&self, memory: Memory, thread: usize, name: &mut [u8]) -> Option<usize> {
         let names = self.name?;
-        let text = self.reference(memory, self.current(memory, thread)? + names.of_thread)?;
+        // Where it may have been moved, another sample will tell it.
+        let sure =
+            |at: usize| self.oops.field(memory, at).filter(|found| found.sure).map(|found| found.object);
+        let text = sure(self.current(memory, thread)? + names.of_thread)?;
         if memory.u8(text + names.wide)? != 0 {
             return None;
         }
-        let bytes = self.reference(memory, text + names.bytes)?;
+        let bytes = sure(text + names.bytes)?;
         let length = memory.u32(bytes + names.first - size_of::<u32>())? as usize;
         let mut written = 0;
         for i in 0..length {
@@ -156,7 +177,18 @@ impl Continuations {
     /// The virtual thread that the VM's thread runs.
     fn current(&self, memory: Memory, thread: usize) -> Option<usize> {
         let handle = memory.word(thread + self.current + self.handle)?;
-        memory.word(handle).filter(|&object| object != 0)
+        self.checked(memory, self.oops.handle(memory, handle)?, |moving| moving.thread)
+    }
+
+    /// The object of a reference, unless it was moved and something else is there now.
+    fn checked(&self, memory: Memory, found: Reference, class: fn(&Moving) -> u32) -> Option<usize> {
+        let is_there = |moving: &Moving| memory.u32(found.object + moving.class) == Some(class(moving));
+        (found.sure || self.moving.as_ref().is_some_and(is_there)).then_some(found.object)
+    }
+
+    /// The id of the method that every continuation begins with.
+    pub fn enter(&self) -> usize {
+        self.enter
     }
 
     /// Its id, as `Thread.threadId` has it.
@@ -166,58 +198,82 @@ impl Continuations {
 
     /// The youngest chunk of the virtual thread that the VM's thread runs.
     pub fn tail(&self, memory: Memory, thread: usize) -> Option<Chunk> {
-        let continuation = self.reference(memory, self.current(memory, thread)? + self.continuation)?;
-        self.chunk(memory, self.reference(memory, continuation + self.tail)?)
+        let continuation = match &self.moving {
+            None => self.oops.field(memory, self.current(memory, thread)? + self.continuation)?.object,
+            Some(moving) => {
+                // It is one of the first things noted there; versions differ in which.
+                let entry = memory.word(thread + moving.entry)?;
+                (0..4).find_map(|i| {
+                    let noted =
+                        Reference { object: memory.word(entry + i * size_of::<usize>())?, sure: false };
+                    self.checked(memory, noted, |moving| moving.continuation)
+                })?
+            }
+        };
+        self.chunk(memory, continuation + self.tail)
     }
 
     /// The chunk whose frames called those of this one.
     pub fn parent(&self, memory: Memory, chunk: Chunk) -> Option<Chunk> {
-        self.chunk(memory, self.reference(memory, chunk.at + self.parent)?)
+        self.chunk(memory, chunk.at + self.parent)
     }
 
-    fn chunk(&self, memory: Memory, at: usize) -> Option<Chunk> {
-        let word = |field: usize| Some(usize::try_from(memory.i32(at + field)?).ok()? * size_of::<usize>());
+    /// The chunk that the reference in a field leads to.
+    fn chunk(&self, memory: Memory, field: usize) -> Option<Chunk> {
+        let at = self.checked(memory, self.oops.field(memory, field)?, |moving| moving.chunk)?;
+        let words = |field: usize| usize::try_from(memory.i32(at + field)?).ok();
+        let (sp, bottom) = (words(self.sp)?, words(self.bottom)?);
+        if sp > bottom || bottom > words(self.size)? {
+            return None;
+        }
         let frames = at.checked_add(self.frames)?;
-        Some(Chunk {
-            at,
-            sp: frames.checked_add(word(self.sp)?)?,
-            end: frames.checked_add(word(self.bottom)?)?,
-        })
-    }
-
-    fn reference(&self, memory: Memory, at: usize) -> Option<usize> {
-        let object = match self.oops {
-            Oops { narrow: false, .. } => memory.word(at)?,
-            Oops { base, shift, .. } => match memory.u32(at)? as usize {
-                0 => 0,
-                narrow => base.wrapping_add(narrow << shift),
-            },
-        };
-        (object != 0).then_some(object)
+        let place = |words: usize| frames.checked_add(words * size_of::<usize>());
+        Some(Chunk { at, sp: place(sp)?, end: place(bottom)? })
     }
 }
 
+impl Moving {
+    fn of(structs: &Structs, env: &Env<'_>, memory: Memory) -> Result<Option<Moving>, Error> {
+        let thread = env.find_class(c"java/lang/VirtualThread")?;
+        let continuation = env.find_class(c"java/lang/VirtualThread$VThreadContinuation")?;
+        let chunk = env.find_class(c"jdk/internal/vm/StackChunk")?;
+        let (string, text) = (env.find_class(c"java/lang/String")?, env.new_text("An example.")?);
+        let all = || {
+            let of = |name| Some(structs.address(c"CompressedKlassPointers", name)? as usize);
+            let (base, shift) = (memory.word(of(c"_base")?)?, memory.u32(of(c"_shift")?)? & 31);
+            let written =
+                |class| Some((vm_class(structs, memory, class)?.checked_sub(base)? >> shift) as u32);
+            let moving = Moving {
+                entry: structs.offset(c"JavaThread", c"_cont_entry")?,
+                class: structs.offset(c"oopDesc", c"_metadata._compressed_klass")?,
+                thread: written(thread)?,
+                continuation: written(continuation)?,
+                chunk: written(chunk)?,
+            };
+            // There are VMs that write it differently.
+            let example = memory.u32(memory.word(text.raw() as usize)? + moving.class)?;
+            (example == written(string)?).then_some(moving)
+        };
+        Ok(all())
+    }
+}
+
+/// What the VM knows of a class.
+fn vm_class(structs: &Structs, memory: Memory, class: Class<'_>) -> Option<usize> {
+    let of_mirror = structs.address(c"java_lang_Class", c"_klass_offset")?;
+    let of_mirror = usize::try_from(memory.i32(of_mirror as usize)?).ok()?;
+    // A local reference is the address of the reference.
+    memory.word(memory.word(class.raw() as usize)? + of_mirror)
+}
+
 /// Size of an object of this class, without what it may have at its end.
-fn instance_size(
-    structs: &Structs,
-    env: &Env<'_>,
-    memory: Memory,
-    class: &CStr,
-) -> Result<Option<usize>, Error> {
-    let (Some(of_mirror), Some(size)) =
-        (structs.address(c"java_lang_Class", c"_klass_offset"), structs.offset(c"Klass", c"_layout_helper"))
-    else {
-        return Ok(None);
-    };
-    let class = env.find_class(class)?;
+fn instance_size(structs: &Structs, memory: Memory, class: Class<'_>) -> Option<usize> {
+    let size = structs.offset(c"Klass", c"_layout_helper")?;
     let size = || {
-        let of_mirror = usize::try_from(memory.i32(of_mirror as usize)?).ok()?;
-        // A local reference is the address of the reference.
-        let mirror = memory.word(class.raw() as usize)?;
-        let class = memory.word(mirror + of_mirror)?;
-        memory.i32(class + size).and_then(|size| usize::try_from(size & !1).ok())
+        let size = memory.i32(vm_class(structs, memory, class)? + size)?;
+        usize::try_from(size & !1).ok()
     };
     // A collection may move the class's object between two reads: what is read twice is right.
     let first = size().filter(|size| (16..1024).contains(size));
-    Ok(first.filter(|_| size() == first))
+    first.filter(|_| size() == first)
 }

@@ -22,6 +22,7 @@ mod continuations;
 mod instructions;
 mod layout;
 mod methods;
+mod oops;
 mod scopes;
 
 use quipu_unwind::{Memory, Modules, Registers, dwarf};
@@ -304,7 +305,7 @@ impl Walk<'_> {
                 self.anchor(wrapper + layout.call_wrapper_anchor)?
             } else if at.pc == layout.continuation_return {
                 // What follows are the frames of the thread that carries this one.
-                self.virtual_thread = self.virtual_id();
+                self.virtual_thread = Some(self.virtual_id()?);
                 None
             } else if self.is_barrier(&at) {
                 return self.heap();
@@ -338,20 +339,25 @@ impl Walk<'_> {
             && self.code.find(at.pc).is_some_and(|blob| blob.kind == BlobKind::Continuation)
     }
 
-    fn virtual_id(&self) -> Option<u64> {
-        self.continuations?.id(self.code.memory, self.thread)
+    fn virtual_id(&self) -> Result<u64, Broken> {
+        let id = self.continuations.and_then(|known| known.id(self.code.memory, self.thread));
+        id.ok_or(Broken::Continuation)
     }
 
     /// The frames of a virtual thread that are in the heap.
     fn heap(&mut self) -> Result<(), Broken> {
         let memory = self.code.memory;
-        self.virtual_thread = self.virtual_id();
+        self.virtual_thread = Some(self.virtual_id()?);
         let continuations = self.continuations.ok_or(Broken::Continuation)?;
         // Something must be there: that is what the barrier is for.
         let mut next = Some(continuations.tail(memory, self.thread).ok_or(Broken::Continuation)?);
         (self.in_heap, self.top) = (true, usize::MAX);
         for _ in 0..MOST_CHUNKS {
-            let Some(chunk) = next else { return Ok(()) };
+            let Some(chunk) = next else {
+                let oldest = self.found.count.checked_sub(1).and_then(|last| self.found.frames.get(last));
+                let whole = oldest.is_some_and(|frame| frame.code == continuations.enter());
+                return if whole { Ok(()) } else { Err(Broken::Continuation) };
+            };
             if chunk.sp < chunk.end {
                 let link = chunk.sp - 2 * WORD;
                 let mut at = caller(self.word(chunk.sp - WORD)?, chunk.sp, self.linked(link)?);
