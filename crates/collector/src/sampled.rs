@@ -54,7 +54,7 @@ pub fn feed(contents: &Contents<'_>, before: Option<&Before>, builder: &mut Buil
     if began.is_none() && samples.is_empty() {
         return;
     }
-    for key in ["cpu.clock", "cpu.clock.why", "walker"] {
+    for key in ["cpu.clock", "cpu.clock.why", "cpu.kernel", "walker"] {
         if let Some(value) = facts(contents, key).last() {
             builder.run.extra.push((key.to_owned(), value));
         }

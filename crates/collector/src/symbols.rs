@@ -12,6 +12,8 @@ use object::{Endianness, ReadCache, ReadRef};
 use quipu_arena::reader::Contents;
 use quipu_arena::record::Record;
 
+use crate::kernel::{self, Kernel};
+
 /// Files larger than this are not read: the largest `libjvm.so` with symbols is a tenth of it.
 const LARGEST: u64 = 1 << 30;
 
@@ -20,6 +22,7 @@ const LARGEST: u64 = 1 << 30;
 pub struct Symbols {
     modules: Vec<Module>,
     tables: HashMap<String, Table>,
+    kernel: Kernel,
 }
 
 struct Module {
@@ -70,11 +73,21 @@ impl Symbols {
             })
             .collect();
         modules.sort_by_key(|module| module.start);
-        Symbols { modules, tables: HashMap::new() }
+        let boot = contents.records.iter().rev().find_map(|record| match *record {
+            Record::Info { key: b"sampling.boot", value } => Some(value),
+            _ => None,
+        });
+        Symbols { modules, tables: HashMap::new(), kernel: boot.map(Kernel::of_boot).unwrap_or_default() }
     }
 
     /// What is at an address.
     pub fn find(&mut self, address: u64) -> Place {
+        if address >= kernel::FIRST {
+            let function = self.kernel.find(address);
+            let named = function.is_some();
+            let function = function.unwrap_or_else(|| "[kernel]".to_owned());
+            return Place { function, named, module: "kernel".to_owned() };
+        }
         let behind = self.modules.partition_point(|module| module.start <= address);
         let module = behind.checked_sub(1).and_then(|at| self.modules.get(at));
         let Some(module) = module.filter(|module| address < module.end) else {

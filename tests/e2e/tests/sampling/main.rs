@@ -7,6 +7,7 @@ mod cpu;
 mod depth;
 mod doctor;
 mod frames;
+mod kernel;
 mod labels;
 mod own_program;
 mod virtual_threads;
