@@ -136,14 +136,14 @@ impl Doctor {
             )),
             None => {}
         }
-        match fact("sampling.cpu.kernel") {
-            Some(told) if told == "told" => findings.push(kernel_names()),
-            Some(not) => findings.push(Finding::bad(
+        match (fact("sampling.cpu.clock"), fact("sampling.cpu.clock.why")) {
+            (Some(_), None) => findings.push(kernel_names()),
+            (_, Some(why)) => findings.push(Finding::bad(
                 "kernel code",
-                not,
+                format!("its frames are not told ({why})"),
                 "sysctl kernel.perf_event_paranoid=1, or CAP_PERFMON; all else works without",
             )),
-            None => {}
+            (None, None) => {}
         }
         if fact("sampling.wall.period").is_some() {
             findings.push(Finding::good("--wall", "states and stacks from JVMTI"));

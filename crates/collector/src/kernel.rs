@@ -15,10 +15,10 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// The kernel that the machine was started with, if it is the same still: each time its functions are elsewhere.
-    pub fn of_boot(boot: &[u8]) -> Kernel {
-        let now = fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        let list = File::open("/proc/kallsyms").ok().filter(|_| !boot.is_empty() && now.trim_ascii() == boot);
+    /// The kernel that ran at a moment, in nanoseconds since 1970, if it is the same still: its functions are elsewhere
+    /// each time it is started.
+    pub fn at(moment: u64) -> Kernel {
+        let list = File::open("/proc/kallsyms").ok().filter(|_| started().is_some_and(|then| then <= moment));
         Kernel { rest: list.map(|list| Box::new(BufReader::new(list)) as _), functions: Vec::new() }
     }
 
@@ -56,6 +56,13 @@ impl Kernel {
     }
 }
 
+/// When the kernel was started, in nanoseconds since 1970.
+fn started() -> Option<u64> {
+    let facts = fs::read_to_string("/proc/stat").ok()?;
+    let seconds: u64 = facts.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()?;
+    seconds.checked_mul(1_000_000_000)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,7 +95,6 @@ mod tests {
     fn what_nobody_may_know_and_another_kernel_have_no_names() {
         let hidden = b"0000000000000000 T first\n0000000000000000 T second\n";
         assert_eq!(kernel(hidden).find(FIRST), None);
-        assert_eq!(Kernel::of_boot(b"some other time").find(u64::MAX), None);
-        assert_eq!(Kernel::of_boot(b"").find(u64::MAX), None);
+        assert_eq!(Kernel::at(started().expect("a time") - 1).find(u64::MAX), None, "before it was started");
     }
 }

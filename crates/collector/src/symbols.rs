@@ -73,11 +73,7 @@ impl Symbols {
             })
             .collect();
         modules.sort_by_key(|module| module.start);
-        let boot = contents.records.iter().rev().find_map(|record| match *record {
-            Record::Info { key: b"sampling.boot", value } => Some(value),
-            _ => None,
-        });
-        Symbols { modules, tables: HashMap::new(), kernel: boot.map(Kernel::of_boot).unwrap_or_default() }
+        Symbols { modules, tables: HashMap::new(), kernel: Kernel::at(contents.header.created) }
     }
 
     /// What is at an address.

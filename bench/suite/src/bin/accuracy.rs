@@ -286,14 +286,15 @@ struct CpuAccuracy {
 fn cpu(laboratory: &Laboratory, programs: &[String], no_shares: bool) -> anyhow::Result<()> {
     let file = laboratory.at("bench/results/accuracy-cpu.json");
     let mut all: CpuAccuracy = remembered(&file);
+    let made = made(laboratory);
     if !no_shares {
         all.planted.retain(|it| it.jdk != laboratory.jdk.release);
-        all.planted.extend(known_shares(laboratory)?);
+        all.planted.extend(known_shares(laboratory, &made)?);
     }
     let weights = laboratory.calibrate()?;
     for text in programs {
         let (program, iterations) = chosen(laboratory, text)?;
-        let compared = compare(laboratory, &program, iterations, &weights)?;
+        let compared = compare(laboratory, &program, iterations, &weights, &made)?;
         all.programs.retain(|it| (it.jdk, &it.program) != (compared.jdk, &compared.program));
         all.programs.push(compared);
         all.planted.sort_by_key(|it| it.jdk);
@@ -305,7 +306,7 @@ fn cpu(laboratory: &Laboratory, programs: &[String], no_shares: bool) -> anyhow:
 }
 
 /// Profilers on the program with known shares.
-fn known_shares(laboratory: &Laboratory) -> anyhow::Result<Vec<Clocked>> {
+fn known_shares(laboratory: &Laboratory, made: &str) -> anyhow::Result<Vec<Clocked>> {
     let release = laboratory.jdk.release;
     let mut all = Vec::new();
     let shares = Program::load(&laboratory.at("bench/accuracy/Shares.java"))?;
@@ -332,7 +333,7 @@ fn known_shares(laboratory: &Laboratory) -> anyhow::Result<Vec<Clocked>> {
         let clocked = Clocked {
             profiler: profiler.name.clone(),
             jdk: release,
-            made: made(laboratory),
+            made: made.to_owned(),
             shares: overlap,
             samples: outcome.product.samples.unwrap_or(0),
             elsewhere: (1.0 - inside / whole) * 100.0,
@@ -351,25 +352,32 @@ fn compare(
     program: &Program,
     iterations: usize,
     weights: &str,
+    made: &str,
 ) -> anyhow::Result<Compared> {
     let exact =
         laboratory.run(program, &laboratory.kind("exact", &["--exact"]), iterations, &[])?.profile()?;
     let weighted = laboratory.kind("weighted", &["--exact", "--weights", weights]);
     let weighted = laboratory.run(program, &weighted, iterations, &[])?.profile()?;
-    let plain = laboratory.run(program, &Profiler::plain(), iterations, &[])?;
-    // The first ones are slower, so this is long enough.
-    let enough = (SECONDS * 1e3 / plain.wall).ceil() as usize;
     let kind = laboratory.kind("cpu", &["--cpu", RATE]);
-    let first = laboratory.run(program, &kind, enough, &[])?;
-    let one = first.profile()?;
+    // Iterations get faster as the program warms up: how many it takes is found out by trying.
+    let mut enough = 4 * iterations;
+    let (first, one, seconds) = loop {
+        let first = laboratory.run(program, &kind, enough, &[])?;
+        let one = first.profile()?;
+        let seconds = one.samples().last().map_or(0.0, |last| last.time as f64 / 1e9);
+        if seconds >= SECONDS {
+            break (first, one, seconds);
+        }
+        enough += ((SECONDS - seconds) * 1.1e3 / first.wall).ceil() as usize;
+    };
     let another = laboratory.run(program, &kind, enough, &[])?.profile()?;
     let (own, java) = own_shares(&one, "cpu")?;
     let walks = one.run.extra.iter().find(|(key, _)| key == "stack walks").context("no count of walks")?;
     let compared = Compared {
         program: program.name.clone(),
         jdk: laboratory.jdk.release,
-        made: made(laboratory),
-        seconds: one.samples().last().map_or(0.0, |last| last.time as f64 / 1e9),
+        made: made.to_owned(),
+        seconds,
         java: java * 100.0,
         exact: common(&own, &own_shares(&exact, "bytecodes")?.0),
         corrected: common(&own, &own_shares(&weighted, "bytecodes")?.0),

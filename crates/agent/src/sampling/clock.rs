@@ -38,16 +38,6 @@ impl Source {
     }
 }
 
-/// Whether the kernel tells of its own frames, for people.
-pub fn kernel_frames() -> String {
-    // SAFETY: a plain query.
-    let tid = unsafe { libc::gettid() };
-    match open_perf(tid, 1_000_000_000).and_then(|event| Ring::of(&event)) {
-        Ok(_) => "told".to_owned(),
-        Err(why) => format!("not told: {why}"),
-    }
-}
-
 /// The clock of one thread; it stops when dropped.
 pub enum Clock {
     /// A perf event, and where the kernel writes its part of the stack, if that was to be had.
@@ -66,7 +56,7 @@ impl Clock {
         signal: i32,
         token: u32,
         period: u64,
-        register: impl FnOnce(i32, Option<&Ring>) -> bool,
+        register: &dyn Fn(i32, Option<&Ring>) -> bool,
     ) -> io::Result<Clock> {
         if source == Source::Perf {
             let event = open_perf(tid, period)?;

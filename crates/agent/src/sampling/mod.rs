@@ -302,10 +302,6 @@ impl Engine {
         }
         let (source, why) = Source::choose();
         session.note("sampling.cpu.clock", source.name());
-        session.note("sampling.cpu.kernel", &clock::kernel_frames());
-        // The kernel's functions are elsewhere each time it starts.
-        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        session.note("sampling.boot", boot.trim());
         if let Some(why) = why {
             session.note("sampling.cpu.clock.why", &format!("perf_event_open: {why}"));
         }

@@ -324,9 +324,9 @@ impl Threads {
             slot.map(|slot| slot.store(watched.number + 1, Ordering::Release)).is_some()
         };
         let Setting { source, period, signal } = setting;
-        let started = Clock::start(source, tid, signal, watched.number, period, register)
+        let started = Clock::start(source, tid, signal, watched.number, period, &register)
             // Out of descriptors, for one: a timer needs none.
-            .or_else(|_| Clock::start(Source::Timer, tid, signal, watched.number, period, |_, _| false));
+            .or_else(|_| Clock::start(Source::Timer, tid, signal, watched.number, period, &|_, _| false));
         match started {
             Ok(clock) => watched.clock = Some(clock),
             Err(_) => lost::count(arena, Cause::Unwatched),

@@ -72,24 +72,36 @@ pub struct Chunk {
     pub end: usize,
 }
 
+const THREAD: &CStr = c"java/lang/VirtualThread";
+const CONTINUATION: &CStr = c"jdk/internal/vm/Continuation";
+const CHUNK: &CStr = c"jdk/internal/vm/StackChunk";
+/// Classes, fields and types that are asked for.
+const FIELDS: [[&CStr; 3]; 11] = [
+    [CHUNK, c"parent", c"Ljdk/internal/vm/StackChunk;"],
+    [CHUNK, c"size", c"I"],
+    [CHUNK, c"sp", c"I"],
+    [CHUNK, c"bottom", c"I"],
+    [THREAD, c"cont", c"Ljdk/internal/vm/Continuation;"],
+    [THREAD, c"runContinuation", c"Ljava/lang/Runnable;"],
+    [CONTINUATION, c"tail", c"Ljdk/internal/vm/StackChunk;"],
+    [c"java/lang/Thread", c"tid", c"J"],
+    [c"java/lang/Thread", c"name", c"Ljava/lang/String;"],
+    [c"java/lang/String", c"value", c"[B"],
+    [c"java/lang/String", c"coder", c"B"],
+];
+
 impl Continuations {
     /// Learns where things are; `None` if this VM has no virtual threads, or does not say.
     pub fn of(structs: &Structs, env: &Env<'_>, memory: Memory) -> Result<Option<Continuations>, Error> {
         let Some(current) = structs.offset(c"JavaThread", c"_vthread") else { return Ok(None) };
-        let field = |class: &CStr, name: &CStr, descriptor: &CStr| {
-            let class = env.find_class(class)?;
+        let mut fields = [0; FIELDS.len()];
+        for (at, [class, name, descriptor]) in fields.iter_mut().zip(FIELDS) {
             // HotSpot's ids of fields are their offsets, above two bits.
-            env.field(class, name, descriptor).map(|id| id.raw() as usize >> 2)
-        };
-        const CHUNK: &CStr = c"jdk/internal/vm/StackChunk";
-        let parent = field(CHUNK, c"parent", c"Ljdk/internal/vm/StackChunk;")?;
-        let (size, sp) = (field(CHUNK, c"size", c"I")?, field(CHUNK, c"sp", c"I")?);
+            *at = env.field(env.find_class(class)?, name, descriptor)?.raw() as usize >> 2;
+        }
+        let [parent, size, sp, bottom, continuation, task, tail, id, of_thread, bytes, wide] = fields;
         // References are four bytes wide where two of them are four bytes apart.
-        let thread = c"java/lang/VirtualThread";
-        let continuation = field(thread, c"cont", c"Ljdk/internal/vm/Continuation;")?;
-        let task = field(thread, c"runContinuation", c"Ljava/lang/Runnable;")?;
         let narrow = continuation.abs_diff(task) == size_of::<u32>();
-        let bottom = field(CHUNK, c"bottom", c"I")?;
         let (Some(handle), Some(oops), Some(frames)) = (
             structs.offset(c"OopHandle", c"_obj"),
             Oops::of(structs, memory, narrow),
@@ -100,37 +112,29 @@ impl Continuations {
         if [parent, size, sp, bottom].iter().any(|&field| field >= frames) {
             return Ok(None);
         }
-        let moving = match oops.coloured() {
-            false => None,
-            true => match Moving::of(structs, env, memory)? {
-                None => return Ok(None),
-                moving => moving,
-            },
-        };
-        let class = env.find_class(c"jdk/internal/vm/Continuation")?;
-        let enter = env.static_method(class, c"enter", c"(Ljdk/internal/vm/Continuation;Z)V")?;
+        let moving = if oops.coloured() { Moving::of(structs, env, memory)? } else { None };
+        if oops.coloured() && moving.is_none() {
+            return Ok(None);
+        }
+        let enter = c"(Ljdk/internal/vm/Continuation;Z)V";
+        let enter = env.static_method(env.find_class(CONTINUATION)?, c"enter", enter)?.raw() as usize;
         let mut continuations = Continuations {
             current,
             handle,
             oops,
             moving,
-            enter: enter.raw() as usize,
-            id: field(c"java/lang/Thread", c"tid", c"J")?,
+            enter,
+            id,
             name: None,
             continuation,
-            tail: field(c"jdk/internal/vm/Continuation", c"tail", c"Ljdk/internal/vm/StackChunk;")?,
+            tail,
             parent,
             size,
             sp,
             bottom,
             frames,
         };
-        let names = Names {
-            of_thread: field(c"java/lang/Thread", c"name", c"Ljava/lang/String;")?,
-            bytes: field(c"java/lang/String", c"value", c"[B")?,
-            wide: field(c"java/lang/String", c"coder", c"B")?,
-            first: 0,
-        };
+        let names = Names { of_thread, bytes, wide, first: 0 };
         continuations.name = continuations.first_byte(env, memory, names)?;
         Ok(Some(continuations))
     }
@@ -234,28 +238,34 @@ impl Continuations {
 
 impl Moving {
     fn of(structs: &Structs, env: &Env<'_>, memory: Memory) -> Result<Option<Moving>, Error> {
-        let thread = env.find_class(c"java/lang/VirtualThread")?;
-        let continuation = env.find_class(c"java/lang/VirtualThread$VThreadContinuation")?;
-        let chunk = env.find_class(c"jdk/internal/vm/StackChunk")?;
-        let (string, text) = (env.find_class(c"java/lang/String")?, env.new_text("An example.")?);
-        let all = || {
-            let of = |name| Some(structs.address(c"CompressedKlassPointers", name)? as usize);
-            let (base, shift) = (memory.word(of(c"_base")?)?, memory.u32(of(c"_shift")?)? & 31);
-            let written =
-                |class| Some((vm_class(structs, memory, class)?.checked_sub(base)? >> shift) as u32);
-            let moving = Moving {
-                entry: structs.offset(c"JavaThread", c"_cont_entry")?,
-                class: structs.offset(c"oopDesc", c"_metadata._compressed_klass")?,
-                thread: written(thread)?,
-                continuation: written(continuation)?,
-                chunk: written(chunk)?,
-            };
-            // There are VMs that write it differently.
-            let example = memory.u32(memory.word(text.raw() as usize)? + moving.class)?;
-            (example == written(string)?).then_some(moving)
+        const CLASSES: [&CStr; 4] =
+            [THREAD, c"java/lang/VirtualThread$VThreadContinuation", CHUNK, c"java/lang/String"];
+        let mut written = [0; CLASSES.len()];
+        for (written, class) in written.iter_mut().zip(CLASSES) {
+            match written_class(structs, memory, env.find_class(class)?) {
+                Some(class) => *written = class,
+                None => return Ok(None),
+            }
+        }
+        let [thread, continuation, chunk, string] = written;
+        let (Some(entry), Some(class)) = (
+            structs.offset(c"JavaThread", c"_cont_entry"),
+            structs.offset(c"oopDesc", c"_metadata._compressed_klass"),
+        ) else {
+            return Ok(None);
         };
-        Ok(all())
+        // There are VMs that write it differently: of this object it is known.
+        let example = env.new_text("An example.")?;
+        let example = memory.word(example.raw() as usize).and_then(|text| memory.u32(text + class));
+        Ok((example == Some(string)).then_some(Moving { entry, class, thread, continuation, chunk }))
     }
+}
+
+/// How the class of an object is written in its header.
+fn written_class(structs: &Structs, memory: Memory, class: Class<'_>) -> Option<u32> {
+    let of = |name| Some(structs.address(c"CompressedKlassPointers", name)? as usize);
+    let (base, shift) = (memory.word(of(c"_base")?)?, memory.u32(of(c"_shift")?)? & 31);
+    Some((vm_class(structs, memory, class)?.checked_sub(base)? >> shift) as u32)
 }
 
 /// What the VM knows of a class.
