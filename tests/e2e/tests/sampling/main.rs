@@ -6,6 +6,7 @@ mod control;
 mod cpu;
 mod depth;
 mod doctor;
+mod fallback;
 mod frames;
 mod kernel;
 mod labels;

@@ -75,27 +75,29 @@ pub struct Chunk {
 const THREAD: &CStr = c"java/lang/VirtualThread";
 const CONTINUATION: &CStr = c"jdk/internal/vm/Continuation";
 const CHUNK: &CStr = c"jdk/internal/vm/StackChunk";
-/// Classes, fields and types that are asked for.
-const FIELDS: [[&CStr; 3]; 11] = [
-    [CHUNK, c"parent", c"Ljdk/internal/vm/StackChunk;"],
-    [CHUNK, c"size", c"I"],
-    [CHUNK, c"sp", c"I"],
-    [CHUNK, c"bottom", c"I"],
-    [THREAD, c"cont", c"Ljdk/internal/vm/Continuation;"],
-    [THREAD, c"runContinuation", c"Ljava/lang/Runnable;"],
-    [CONTINUATION, c"tail", c"Ljdk/internal/vm/StackChunk;"],
-    [c"java/lang/Thread", c"tid", c"J"],
-    [c"java/lang/Thread", c"name", c"Ljava/lang/String;"],
-    [c"java/lang/String", c"value", c"[B"],
-    [c"java/lang/String", c"coder", c"B"],
-];
+/// Classes, fields and types that are asked for. (As one text, since each of many would be an address to relocate.)
+const FIELDS: &[u8] = b"jdk/internal/vm/StackChunk\0parent\0Ljdk/internal/vm/StackChunk;\0\
+    jdk/internal/vm/StackChunk\0size\0I\0\
+    jdk/internal/vm/StackChunk\0sp\0I\0\
+    jdk/internal/vm/StackChunk\0bottom\0I\0\
+    java/lang/VirtualThread\0cont\0Ljdk/internal/vm/Continuation;\0\
+    java/lang/VirtualThread\0runContinuation\0Ljava/lang/Runnable;\0\
+    jdk/internal/vm/Continuation\0tail\0Ljdk/internal/vm/StackChunk;\0\
+    java/lang/Thread\0tid\0J\0\
+    java/lang/Thread\0name\0Ljava/lang/String;\0\
+    java/lang/String\0value\0[B\0\
+    java/lang/String\0coder\0B\0";
 
 impl Continuations {
     /// Learns where things are; `None` if this VM has no virtual threads, or does not say.
     pub fn of(structs: &Structs, env: &Env<'_>, memory: Memory) -> Result<Option<Continuations>, Error> {
         let Some(current) = structs.offset(c"JavaThread", c"_vthread") else { return Ok(None) };
-        let mut fields = [0; FIELDS.len()];
-        for (at, [class, name, descriptor]) in fields.iter_mut().zip(FIELDS) {
+        let mut texts = FIELDS.split_inclusive(|&byte| byte == 0).flat_map(CStr::from_bytes_with_nul);
+        let mut fields = [0; 11];
+        for at in &mut fields {
+            let [Some(class), Some(name), Some(descriptor)] = [(); 3].map(|()| texts.next()) else {
+                return Ok(None);
+            };
             // HotSpot's ids of fields are their offsets, above two bits.
             *at = env.field(env.find_class(class)?, name, descriptor)?.raw() as usize >> 2;
         }
@@ -179,6 +181,7 @@ impl Continuations {
     }
 
     /// The virtual thread that the VM's thread runs.
+    #[inline(never)]
     fn current(&self, memory: Memory, thread: usize) -> Option<usize> {
         let handle = memory.word(thread + self.current + self.handle)?;
         self.checked(memory, self.oops.handle(memory, handle)?, |moving| moving.thread)
@@ -238,10 +241,9 @@ impl Continuations {
 
 impl Moving {
     fn of(structs: &Structs, env: &Env<'_>, memory: Memory) -> Result<Option<Moving>, Error> {
-        const CLASSES: [&CStr; 4] =
-            [THREAD, c"java/lang/VirtualThread$VThreadContinuation", CHUNK, c"java/lang/String"];
-        let mut written = [0; CLASSES.len()];
-        for (written, class) in written.iter_mut().zip(CLASSES) {
+        let classes = [THREAD, c"java/lang/VirtualThread$VThreadContinuation", CHUNK, c"java/lang/String"];
+        let mut written = [0; 4];
+        for (written, class) in written.iter_mut().zip(classes) {
             match written_class(structs, memory, env.find_class(class)?) {
                 Some(class) => *written = class,
                 None => return Ok(None),

@@ -50,6 +50,7 @@ impl Oops {
     }
 
     /// The reference in a field of an object.
+    #[inline(never)]
     pub fn field(&self, memory: Memory, at: usize) -> Option<Reference> {
         let Some((base, shift)) = self.narrow else { return self.handle(memory, at) };
         let narrow = memory.u32(at)? as usize;
@@ -57,6 +58,7 @@ impl Oops {
     }
 
     /// The reference in a handle of the VM's.
+    #[inline(never)]
     pub fn handle(&self, memory: Memory, at: usize) -> Option<Reference> {
         let written = memory.word(at)?;
         let reference = match &self.colours {
