@@ -314,9 +314,6 @@ impl Threads {
 
     fn start_clock(&self, arena: &ArenaWriter, tid: i32, watched: &mut Watched, setting: Setting) {
         let register = |fd: i32, ring: Option<&Ring>| {
-            if ring.is_none() {
-                lost::count(arena, Cause::NoKernelFrames);
-            }
             if let Some(watch) = self.watch(watched.number) {
                 watch.kernel.set(ring);
             }
@@ -327,6 +324,15 @@ impl Threads {
         let started = Clock::start(source, tid, signal, watched.number, period, &register)
             // Out of descriptors, for one: a timer needs none.
             .or_else(|_| Clock::start(Source::Timer, tid, signal, watched.number, period, &|_, _| false));
+        if !matches!(started, Ok(Clock::Perf(_, Some(_)))) {
+            if source == Source::Perf {
+                lost::count(arena, Cause::NoKernelFrames);
+            }
+            // What was registered is gone again, if anything was.
+            if let Some(watch) = self.watch(watched.number) {
+                watch.kernel.set(None);
+            }
+        }
         match started {
             Ok(clock) => watched.clock = Some(clock),
             Err(_) => lost::count(arena, Cause::Unwatched),
