@@ -101,6 +101,17 @@ impl Laboratory {
         }
     }
 
+    /// Weights of opcodes on this machine with this JVM, in a file.
+    pub fn calibrate(&self) -> anyhow::Result<String> {
+        let file = self.place.join("weights.txt").display().to_string();
+        let mut calibrate = std::process::Command::new(&self.quipu);
+        calibrate.args(["calibrate", "-o", &file, "--java"]).arg(self.jdk.tool("java"));
+        if !calibrate.status()?.success() {
+            bail!("quipu calibrate failed");
+        }
+        Ok(file)
+    }
+
     /// Quipu with some options.
     pub fn kind(&self, label: &str, options: &[&str]) -> Profiler {
         Profiler {

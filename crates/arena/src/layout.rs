@@ -85,7 +85,7 @@ pub mod header {
 
 /// Why a sample has no stack, not all of it, or is not there at all. The order is part of the format: new ones go to
 /// the end.
-pub const CAUSES: [&str; 21] = [
+pub const CAUSES: [&str; 22] = [
     "walks.no-class-load",
     "walks.gc",
     "walks.unknown-not-java",
@@ -107,6 +107,7 @@ pub const CAUSES: [&str; 21] = [
     "walks.stub",
     "walks.machine-code",
     "walks.continuation",
+    "threads.without-kernel-frames",
 ];
 
 /// Values of [`header::STATE`].

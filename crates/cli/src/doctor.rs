@@ -132,11 +132,18 @@ impl Doctor {
             }),
             Some(walker) => findings.push(Finding::good(
                 "stacks",
-                format!(
-                    "{walker} walker: tiers, inlined methods, functions of the VM and of libraries; no kernel"
-                ),
+                format!("{walker} walker: tiers, inlined methods, functions of the VM and of libraries"),
             )),
             None => {}
+        }
+        match (fact("sampling.cpu.clock"), fact("sampling.cpu.clock.why")) {
+            (Some(_), None) => findings.push(kernel_names()),
+            (_, Some(why)) => findings.push(Finding::bad(
+                "kernel code",
+                format!("its frames are not told ({why})"),
+                "sysctl kernel.perf_event_paranoid=1, or CAP_PERFMON; all else works without",
+            )),
+            (None, None) => {}
         }
         if fact("sampling.wall.period").is_some() {
             findings.push(Finding::good("--wall", "states and stacks from JVMTI"));
@@ -151,6 +158,22 @@ fn arenas() -> Finding {
         Err(error) => {
             Finding::bad("arena", error.to_string(), "set XDG_RUNTIME_DIR or TMPDIR to one of yours")
         }
+    }
+}
+
+/// Whether frames of the kernel, which are told, have names.
+fn kernel_names() -> Finding {
+    let list = fs::read_to_string("/proc/kallsyms").unwrap_or_default();
+    let hidden = |line: &str| line.split(' ').next().is_none_or(|address| address.bytes().all(|b| b == b'0'));
+    match list.lines().all(hidden) {
+        false => Finding::good("kernel code", "frames by perf_event_open, names by /proc/kallsyms"),
+        true => Finding {
+            what: "kernel code",
+            works: true,
+            found: "frames by perf_event_open, without names: /proc/kallsyms does not tell addresses"
+                .to_owned(),
+            advice: "sysctl kernel.kptr_restrict=0, or CAP_SYSLOG for quipu",
+        },
     }
 }
 

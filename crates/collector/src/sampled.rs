@@ -59,6 +59,14 @@ pub fn feed(contents: &Contents<'_>, before: Option<&Before>, builder: &mut Buil
             builder.run.extra.push((key.to_owned(), value));
         }
     }
+    // Whoever may have that clock may know what the kernel does, too.
+    if facts(contents, "cpu.clock").last().is_some() {
+        let told = match facts(contents, "cpu.clock.why").last() {
+            None => "told".to_owned(),
+            Some(why) => format!("not told: {why}"),
+        };
+        builder.run.extra.push(("cpu.kernel".to_owned(), told));
+    }
     let walks = contents.header.walks.saturating_sub(before.walks);
     builder.run.extra.push(("stack walks".to_owned(), walks.to_string()));
     let header = &contents.header;

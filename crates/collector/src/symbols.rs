@@ -3,13 +3,16 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use cpp_demangle::{DemangleOptions, Symbol};
-use object::{Object, ObjectSymbol, SymbolKind};
+use object::elf::{FileHeader64, SHT_DYNSYM, SHT_SYMTAB, STT_FUNC, STT_GNU_IFUNC};
+use object::read::elf::{FileHeader, SectionHeader, Sym};
+use object::{Endianness, ReadCache, ReadRef};
 use quipu_arena::reader::Contents;
 use quipu_arena::record::Record;
+
+use crate::kernel::{self, Kernel};
 
 /// Files larger than this are not read: the largest `libjvm.so` with symbols is a tenth of it.
 const LARGEST: u64 = 1 << 30;
@@ -19,6 +22,7 @@ const LARGEST: u64 = 1 << 30;
 pub struct Symbols {
     modules: Vec<Module>,
     tables: HashMap<String, Table>,
+    kernel: Kernel,
 }
 
 struct Module {
@@ -28,14 +32,20 @@ struct Module {
     path: String,
 }
 
-/// Functions of a file, by address.
+/// Functions of a file, by address, and the names of all. Of a `libjvm.so` with symbols these are some five of thirty
+/// megabytes; nothing else of it is read.
 #[derive(Default)]
-struct Table(Vec<Function>);
+struct Table {
+    functions: Vec<Function>,
+    names: Vec<u8>,
+}
 
+#[derive(Clone, Copy)]
 struct Function {
     start: u64,
     size: u64,
-    name: String,
+    /// Where its name begins; it ends with a zero.
+    name: usize,
 }
 
 /// Machine code, for people.
@@ -63,11 +73,17 @@ impl Symbols {
             })
             .collect();
         modules.sort_by_key(|module| module.start);
-        Symbols { modules, tables: HashMap::new() }
+        Symbols { modules, tables: HashMap::new(), kernel: Kernel::at(contents.header.created) }
     }
 
     /// What is at an address.
     pub fn find(&mut self, address: u64) -> Place {
+        if address >= kernel::FIRST {
+            let function = self.kernel.find(address);
+            let named = function.is_some();
+            let function = function.unwrap_or_else(|| "[kernel]".to_owned());
+            return Place { function, named, module: "kernel".to_owned() };
+        }
         let behind = self.modules.partition_point(|module| module.start <= address);
         let module = behind.checked_sub(1).and_then(|at| self.modules.get(at));
         let Some(module) = module.filter(|module| address < module.end) else {
@@ -86,45 +102,62 @@ impl Symbols {
 }
 
 impl Table {
-    /// The functions of a file; none if it cannot be read, which leaves the file's name to tell.
+    /// The functions of a file; none if it cannot be read, which leaves the file's name to tell. Its name is the
+    /// target's: it may be anything.
     fn read(path: &Path) -> Table {
-        read(path).and_then(|bytes| Table::parse(&bytes)).unwrap_or_default()
+        let known = std::fs::metadata(path).ok();
+        if !known.is_some_and(|known| known.is_file() && known.len() <= LARGEST) {
+            return Table::default();
+        }
+        let Ok(file) = File::open(path) else { return Table::default() };
+        Table::parse(&ReadCache::new(file)).unwrap_or_default()
     }
 
-    fn parse(bytes: &[u8]) -> Option<Table> {
-        let file = object::File::parse(bytes).ok()?;
-        let mut functions: Vec<Function> = file
-            .symbols()
-            .chain(file.dynamic_symbols())
-            .filter(|symbol| symbol.is_definition() && symbol.kind() == SymbolKind::Text)
-            .filter_map(|symbol| {
-                let name = symbol.name().ok().filter(|name| !name.is_empty())?;
-                Some(Function { start: symbol.address(), size: symbol.size(), name: name.to_owned() })
-            })
-            .collect();
-        // Of several names of one address, the one that says how long it is, then the same every time.
-        functions.sort_by(|a, b| (a.start, b.size, &a.name).cmp(&(b.start, a.size, &b.name)));
-        functions.dedup_by_key(|function| function.start);
-        Some(Table(functions))
+    fn parse<'d>(file: impl ReadRef<'d>) -> object::Result<Table> {
+        let header = FileHeader64::<Endianness>::parse(file)?;
+        let endian = header.endian()?;
+        let sections = header.sections(endian, file)?;
+        let mut table = Table::default();
+        for kind in [SHT_SYMTAB, SHT_DYNSYM] {
+            let symbols = sections.symbols(endian, file, kind)?;
+            if symbols.is_empty() {
+                continue;
+            }
+            let names = sections.section(symbols.string_section())?.data(endian, file)?;
+            let before = table.names.len();
+            table.names.extend_from_slice(names);
+            let functions = symbols.iter().filter(|symbol| {
+                matches!(symbol.st_type(), STT_FUNC | STT_GNU_IFUNC) && !symbol.is_undefined(endian)
+            });
+            table.functions.extend(functions.map(|symbol| Function {
+                start: symbol.st_value(endian),
+                size: symbol.st_size(endian),
+                name: before + symbol.st_name(endian) as usize,
+            }));
+        }
+        table.functions.sort_unstable_by_key(|function| function.start);
+        Ok(table)
+    }
+
+    fn name(&self, function: Function) -> &str {
+        let name = self.names.get(function.name..).and_then(|rest| rest.split(|&byte| byte == 0).next());
+        name.and_then(|name| std::str::from_utf8(name).ok()).unwrap_or_default()
     }
 
     fn find(&self, address: u64) -> Option<String> {
-        let behind = self.0.partition_point(|function| function.start <= address);
-        let function = self.0.get(behind.checked_sub(1)?)?;
-        let near = function.size == 0 || address - function.start < function.size;
-        near.then(|| readable(&function.name))
+        let behind = self.functions.partition_point(|function| function.start <= address);
+        let start = self.functions.get(behind.checked_sub(1)?)?.start;
+        let first = self.functions.partition_point(|function| function.start < start);
+        // Of several names of one address, the one that says how long it is, then the same every time.
+        let function = self
+            .functions
+            .get(first..behind)?
+            .iter()
+            .copied()
+            .min_by(|&a, &b| (b.size, self.name(a)).cmp(&(a.size, self.name(b))))?;
+        let near = function.size == 0 || address - start < function.size;
+        Some(self.name(function)).filter(|name| near && !name.is_empty()).map(readable)
     }
-}
-
-/// The bytes of a plain file. Its name is the target's: it may be anything.
-fn read(path: &Path) -> Option<Vec<u8>> {
-    let known = std::fs::metadata(path).ok()?;
-    if !known.is_file() || known.len() > LARGEST {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    File::open(path).ok()?.take(LARGEST).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
 }
 
 /// The name as it stands in the source, without the types of arguments.
@@ -156,7 +189,7 @@ mod tests {
     fn a_function_of_this_program_is_found_and_what_is_beside_it_is_not() {
         let program = std::env::current_exe().expect("a program");
         let table = Table::read(&program);
-        let main = table.0.iter().find(|function| function.name == "main").expect("main");
+        let main = table.functions.iter().find(|&&function| table.name(function) == "main").expect("main");
         assert_eq!(table.find(main.start).as_deref(), Some("main"));
         assert_eq!(table.find(0), None);
         let mut symbols = Symbols::default();
@@ -169,8 +202,8 @@ mod tests {
     #[test]
     fn what_is_no_file_is_not_read() {
         for path in ["/dev/zero", "/proc/self", "/nowhere", ""] {
-            assert!(Table::read(Path::new(path)).0.is_empty(), "{path}");
+            assert!(Table::read(Path::new(path)).functions.is_empty(), "{path}");
         }
-        assert!(Table::parse(b"\x7fELF and nothing").is_none());
+        assert!(Table::parse(&b"\x7fELF and nothing"[..]).is_err());
     }
 }

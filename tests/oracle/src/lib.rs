@@ -11,9 +11,12 @@
 //! - `stepping`: why steps are missing while the VM resolves what an instruction names, and how to get them.
 //! - `pins`: what has to be the same in the run that is compared.
 //! - `agent`: where the VM calls in.
+//!
+//! With `forget=FIELD` it does something else: `forgetting`, for tests of what happens where the VM says less of itself.
 #![allow(unsafe_code, reason = "an agent is called by the VM, with pointers")]
 
 mod agent;
+mod forgetting;
 mod pins;
 mod recorder;
 mod roles;

@@ -1,10 +1,16 @@
-/** Virtual threads that wait far down in a recursion, so that only their youngest frames are put back on a stack, and work. */
+/**
+ * Virtual threads that wait far down in a recursion, so that only their youngest frames are put back on a stack, and work;
+ * with a third argument while collections move everything about.
+ */
 public class DeepVirtual {
     static volatile long sink;
 
     public static void main(String[] arguments) throws Exception {
         int depth = Integer.parseInt(arguments[0]);
         int rounds = Integer.parseInt(arguments[1]);
+        if (arguments.length > 2) {
+            Thread.ofPlatform().daemon().start(DeepVirtual::waste);
+        }
         Thread[] threads = new Thread[4];
         for (int i = 0; i < threads.length; i++) {
             threads[i] = Thread.ofVirtual().name("diver-" + i).start(() -> dive(depth, rounds));
@@ -13,6 +19,13 @@ public class DeepVirtual {
             thread.join();
         }
         System.out.println("up again");
+    }
+
+    static void waste() {
+        byte[][] kept = new byte[64][];
+        for (int i = 0; ; i++) {
+            kept[i % kept.length] = new byte[16 << 10];
+        }
     }
 
     static long dive(int depth, int rounds) {

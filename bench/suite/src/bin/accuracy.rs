@@ -2,7 +2,8 @@
 //!
 //! - `bytecodes`: samples every N bytecodes against the exact profile, for many N, with and without jitter: figure 9 of
 //!   Binder's paper. The samples are the same every time, so each setting runs once.
-//! - `cpu`: samples of CPU time against a program whose shares are known, and against the exact profile.
+//! - `cpu`: samples of CPU time against a program whose shares are known, and against the exact profile, plain and with
+//!   each opcode counted with its weight on this machine.
 //!
 //! What was measured of a program stays in `bench/results/`; the documents show all programs measured so far.
 
@@ -17,7 +18,7 @@ use quipu_bench::plot::Plot;
 use quipu_bench::profiler::{Origin, Profiler};
 use quipu_bench::program::Program;
 use quipu_bench::results::Setting;
-use quipu_profile::{Matching, On, Profile, overlap};
+use quipu_profile::{Matching, MethodFlags, On, Profile, overlap};
 use serde::{Deserialize, Serialize};
 
 /// How accurate samples are, beside what they cost.
@@ -44,9 +45,12 @@ enum What {
     },
     /// Samples of CPU time against known shares and the exact profile
     Cpu {
-        /// Programs of the suite to compare with their exact profiles, and how many iterations they run
-        #[arg(value_name = "PROGRAM:ITERATIONS", default_values = ["h2-oltp:12", "jackson:16"])]
+        /// Programs of the suite to compare with their exact profiles, and how many iterations those are of
+        #[arg(value_name = "PROGRAM:ITERATIONS", default_values = ["ecj:6", "h2-oltp:6", "jackson:8"])]
         programs: Vec<String>,
+        /// Leave the program with known shares out
+        #[arg(long)]
+        no_shares: bool,
     },
 }
 
@@ -58,7 +62,7 @@ fn main() -> anyhow::Result<()> {
     let laboratory = Laboratory::open(options.jdk.as_deref(), "accuracy")?;
     match &options.what {
         What::Bytecodes { programs } => bytecodes(&laboratory, programs),
-        What::Cpu { programs } => cpu(&laboratory, programs),
+        What::Cpu { programs, no_shares } => cpu(&laboratory, programs, *no_shares),
     }
 }
 
@@ -253,15 +257,25 @@ struct Clocked {
 struct Compared {
     program: String,
     jdk: u32,
-    rate: u32,
-    /// Overlap with the exact profile over methods, and of two runs with each other over methods and contexts.
+    made: String,
+    /// How long the profile is.
+    seconds: f64,
+    /// Percent of the CPU time that Java methods used themselves.
+    java: f64,
+    /// Overlap over methods with the exact profile, plain and weighted; of two runs with each other, over methods and
+    /// contexts.
     exact: f64,
+    corrected: f64,
     again_methods: f64,
     again_contexts: f64,
     samples: u64,
     failed_walks: u64,
-    cost: f64,
+    walks: u64,
 }
+
+/// Profiles of real programs are so long, and have so many samples a second.
+const SECONDS: f64 = 30.0;
+const RATE: &str = "100";
 
 #[derive(Default, Serialize, Deserialize)]
 struct CpuAccuracy {
@@ -269,12 +283,32 @@ struct CpuAccuracy {
     programs: Vec<Compared>,
 }
 
-fn cpu(laboratory: &Laboratory, programs: &[String]) -> anyhow::Result<()> {
+fn cpu(laboratory: &Laboratory, programs: &[String], no_shares: bool) -> anyhow::Result<()> {
     let file = laboratory.at("bench/results/accuracy-cpu.json");
     let mut all: CpuAccuracy = remembered(&file);
+    let made = made(laboratory);
+    if !no_shares {
+        all.planted.retain(|it| it.jdk != laboratory.jdk.release);
+        all.planted.extend(known_shares(laboratory, &made)?);
+    }
+    let weights = laboratory.calibrate()?;
+    for text in programs {
+        let (program, iterations) = chosen(laboratory, text)?;
+        let compared = compare(laboratory, &program, iterations, &weights, &made)?;
+        all.programs.retain(|it| (it.jdk, &it.program) != (compared.jdk, &compared.program));
+        all.programs.push(compared);
+        all.planted.sort_by_key(|it| it.jdk);
+        all.programs.sort_by(|a, b| (a.jdk, &a.program).cmp(&(b.jdk, &b.program)));
+        remember(&file, &all)?;
+        fs::write(laboratory.at("docs/sampling-accuracy.md"), cpu_document(&all)?)?;
+    }
+    Ok(())
+}
+
+/// Profilers on the program with known shares.
+fn known_shares(laboratory: &Laboratory, made: &str) -> anyhow::Result<Vec<Clocked>> {
     let release = laboratory.jdk.release;
-    all.planted.retain(|it| it.jdk != release);
-    all.programs.retain(|it| it.jdk != release);
+    let mut all = Vec::new();
     let shares = Program::load(&laboratory.at("bench/accuracy/Shares.java"))?;
     let mut profilers =
         vec![laboratory.kind("cpu", &["--cpu", "100"]), laboratory.kind("cpu-1k", &["--cpu", "1000"])];
@@ -299,7 +333,7 @@ fn cpu(laboratory: &Laboratory, programs: &[String]) -> anyhow::Result<()> {
         let clocked = Clocked {
             profiler: profiler.name.clone(),
             jdk: release,
-            made: made(laboratory),
+            made: made.to_owned(),
             shares: overlap,
             samples: outcome.product.samples.unwrap_or(0),
             elsewhere: (1.0 - inside / whole) * 100.0,
@@ -307,38 +341,55 @@ fn cpu(laboratory: &Laboratory, programs: &[String]) -> anyhow::Result<()> {
             cost: outcome.cpu / plain.cpu,
         };
         eprintln!("{}: {:.2} % of the known shares", clocked.profiler, clocked.shares);
-        all.planted.push(clocked);
+        all.push(clocked);
     }
-    for text in programs {
-        let (program, iterations) = chosen(laboratory, text)?;
-        let run = |profiler: &Profiler| laboratory.run(&program, profiler, iterations, &[]);
-        let plain = run(&Profiler::plain())?;
-        let truth = run(&laboratory.kind("exact", &["--exact"]))?.profile()?;
-        for rate in [100, 1000] {
-            let kind = laboratory.kind("cpu", &["--cpu", &rate.to_string()]);
-            let first = run(&kind)?;
-            let (one, another) = (first.profile()?, run(&kind)?.profile()?);
-            let compared = Compared {
-                program: program.name.clone(),
-                jdk: release,
-                rate,
-                exact: overlap_of_metrics(&one, "cpu", &truth, "bytecodes")?,
-                again_methods: overlap(&one, &another, "cpu", On::Method, Matching::default())?,
-                again_contexts: overlap(&one, &another, "cpu", On::Context, Matching::default())?,
-                samples: first.product.samples.unwrap_or(0),
-                failed_walks: failed_walks(&first),
-                cost: first.cpu / plain.cpu,
-            };
-            eprintln!("{} at {rate}: {:.2} %", compared.program, compared.exact);
-            all.programs.push(compared);
-        }
-    }
-    all.planted.sort_by_key(|it| it.jdk);
-    all.programs.sort_by_key(|it| it.jdk);
-    remember(&file, &all)?;
-    Ok(fs::write(laboratory.at("docs/sampling-accuracy.md"), cpu_document(&all)?)?)
+    Ok(all)
 }
 
+/// Profiles of a program by CPU time, beside exact ones.
+fn compare(
+    laboratory: &Laboratory,
+    program: &Program,
+    iterations: usize,
+    weights: &str,
+    made: &str,
+) -> anyhow::Result<Compared> {
+    let exact =
+        laboratory.run(program, &laboratory.kind("exact", &["--exact"]), iterations, &[])?.profile()?;
+    let weighted = laboratory.kind("weighted", &["--exact", "--weights", weights]);
+    let weighted = laboratory.run(program, &weighted, iterations, &[])?.profile()?;
+    let kind = laboratory.kind("cpu", &["--cpu", RATE]);
+    // Iterations get faster as the program warms up: how many it takes is found out by trying.
+    let mut enough = 4 * iterations;
+    let (first, one, seconds) = loop {
+        let first = laboratory.run(program, &kind, enough, &[])?;
+        let one = first.profile()?;
+        let seconds = one.samples().last().map_or(0.0, |last| last.time as f64 / 1e9);
+        if seconds >= SECONDS {
+            break (first, one, seconds);
+        }
+        enough += ((SECONDS - seconds) * 1.1e3 / first.wall).ceil() as usize;
+    };
+    let another = laboratory.run(program, &kind, enough, &[])?.profile()?;
+    let (own, java) = own_shares(&one, "cpu")?;
+    let walks = one.run.extra.iter().find(|(key, _)| key == "stack walks").context("no count of walks")?;
+    let compared = Compared {
+        program: program.name.clone(),
+        jdk: laboratory.jdk.release,
+        made: made.to_owned(),
+        seconds,
+        java: java * 100.0,
+        exact: common(&own, &own_shares(&exact, "bytecodes")?.0),
+        corrected: common(&own, &own_shares(&weighted, "bytecodes")?.0),
+        again_methods: overlap(&one, &another, "cpu", On::Method, Matching::default())?,
+        again_contexts: overlap(&one, &another, "cpu", On::Context, Matching::default())?,
+        samples: first.product.samples.unwrap_or(0),
+        failed_walks: failed_walks(&first),
+        walks: walks.1.parse()?,
+    };
+    eprintln!("{}: {:.2} %, corrected {:.2} %", compared.program, compared.exact, compared.corrected);
+    Ok(compared)
+}
 fn failed_walks(outcome: &Outcome) -> u64 {
     let lost = &outcome.product.lost;
     lost.iter().filter(|(cause, _)| cause.starts_with("walks")).map(|(_, n)| n).sum()
@@ -402,33 +453,38 @@ fn share_in(method: &str) -> Option<u32> {
     method.strip_prefix("share")?.parse().ok()
 }
 
-/// Overlap over methods of different metrics' own parts.
-fn overlap_of_metrics(a: &Profile, metric_a: &str, b: &Profile, metric_b: &str) -> anyhow::Result<f64> {
-    let shares = |profile: &Profile, metric: &str| -> anyhow::Result<BTreeMap<String, f64>> {
-        let metric = profile.metric(metric).with_context(|| format!("no {metric} in the profile"))?;
-        let totals = profile.totals_by_method(metric);
-        let mut shares = BTreeMap::new();
-        let mut whole = 0.0;
-        for (id, method) in profile.methods().iter().enumerate() {
+/// What each Java method has of its own, as a share of what all of them have; and what part of everything that is.
+/// Functions of the machine, native methods and threads of the VM have no bytecodes to compare with.
+fn own_shares(profile: &Profile, metric: &str) -> anyhow::Result<(BTreeMap<String, f64>, f64)> {
+    let metric = profile.metric(metric).with_context(|| format!("no {metric} in the profile"))?;
+    let totals = profile.totals_by_method(metric);
+    let mut shares = BTreeMap::new();
+    let (mut whole, mut everything) = (0.0, 0.0);
+    for (id, method) in profile.methods().iter().enumerate() {
+        let own = totals.own.get(id).copied().unwrap_or(0) as f64;
+        everything += own;
+        let has_bytecodes =
+            [MethodFlags::FOREIGN, MethodFlags::NATIVE].iter().all(|&it| !method.flags.contains(it));
+        if own > 0.0 && has_bytecodes {
             let name = format!("{}.{}", profile.str(method.class), profile.str(method.name));
-            let own = totals.own.get(id).copied().unwrap_or(0) as f64;
-            // Threads of the VM, and what could not be walked, have no bytecodes.
-            if own > 0.0 && !name.contains('[') {
-                *shares.entry(name).or_insert(0.0) += own;
-                whole += own;
-            }
+            *shares.entry(name).or_insert(0.0) += own;
+            whole += own;
         }
-        shares.values_mut().for_each(|share| *share /= whole);
-        Ok(shares)
-    };
-    let (a, b) = (shares(a, metric_a)?, shares(b, metric_b)?);
-    Ok(a.iter().filter_map(|(name, share)| b.get(name).map(|other| share.min(*other))).sum::<f64>() * 100.0)
+    }
+    ensure!(whole > 0.0, "no Java method has any");
+    shares.values_mut().for_each(|share| *share /= whole);
+    Ok((shares, whole / everything))
+}
+
+/// Overlap of two distributions, in percent.
+fn common(a: &BTreeMap<String, f64>, b: &BTreeMap<String, f64>) -> f64 {
+    a.iter().filter_map(|(name, share)| b.get(name).map(|other| share.min(*other))).sum::<f64>() * 100.0
 }
 
 fn cpu_document(all: &CpuAccuracy) -> anyhow::Result<String> {
     let mut text = String::from(
         "# Accuracy of samples of CPU time\n\n\
-         `cargo run -p quipu-bench --bin accuracy -- cpu --jdk 17` (and 25).\n\n## Known shares\n\n\
+         `cargo run -p quipu-bench --bin accuracy -- cpu --jdk 17` (and 25); what was run is said at the end.\n\n## Known shares\n\n\
          Two threads use CPU time in five methods, 40, 30, 15, 10 and 5 percent of it (`bench/accuracy/Shares.java`). Overlap of what \
          a profiler found with these shares; what it found in those threads but in none of the five methods (or could not walk); \
          CPU time of an iteration, as a multiple of the plain one's, one run each.\n\n\
@@ -444,29 +500,36 @@ fn cpu_document(all: &CpuAccuracy) -> anyhow::Result<String> {
     writeln!(
         text,
         "\n## Real programs\n\n\
-         CPU time by method against executed bytecodes by method: not the same quantity, so this says how far work is from \
-         time; two runs of the same against each other; walks of stacks that failed.\n\n\
-         | JDK | program | a second | samples | overlap with exact, methods % | two runs, methods % | two runs, contexts % | failed walks | CPU × |\n\
-         |---|---|---:|---:|---:|---:|---:|---:|---:|"
+         Profiles of {SECONDS} seconds, {RATE} samples a second of CPU time. *In Java*: CPU time that Java methods used themselves; the rest \
+         is the VM's, the kernel's and that of native methods, which have no bytecodes. Of the Java methods' part, the overlap over \
+         methods with the exact profile: with executed bytecodes, and *corrected*, with each counted with the weight that \
+         `quipu calibrate` found on this machine ([weights.md](weights.md)). Those are weights of the interpreter, and what the \
+         compilers make of a method is in neither; so this says how far work is from time, not how wrong samples are. That \
+         is what two such profiles say of each other, over methods and contexts.\n\n\
+         | JDK | program | seconds | samples | in Java % | overlap with exact % | with corrected % | two runs, methods % | two runs, contexts % | failed walks |\n\
+         |---|---|---:|---:|---:|---:|---:|---:|---:|---:|"
     )?;
     for it in &all.programs {
         writeln!(
             text,
-            "| {} | {} | {} | {} | {:.1} | {:.1} | {:.1} | {} ({:.2} %) | {:.2} |",
+            "| {} | {} | {:.1} | {} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {} of {} ({:.2} %) |",
             it.jdk,
             it.program,
-            it.rate,
+            it.seconds,
             it.samples,
+            it.java,
             it.exact,
+            it.corrected,
             it.again_methods,
             it.again_contexts,
             it.failed_walks,
-            it.failed_walks as f64 / it.samples.max(1) as f64 * 100.0,
-            it.cost
+            it.walks,
+            it.failed_walks as f64 / it.walks.max(1) as f64 * 100.0,
         )?;
     }
-    if let Some(last) = all.planted.last() {
-        writeln!(text, "\n{}", last.made.trim_end())?;
+    let all_made = all.planted.iter().map(|it| &it.made).chain(all.programs.iter().map(|it| &it.made));
+    for made in all_made.collect::<std::collections::BTreeSet<_>>() {
+        writeln!(text, "\n{}", made.trim_end())?;
     }
     Ok(text)
 }

@@ -7,6 +7,8 @@
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
+use super::kernel::Ring;
+
 /// What makes clocks tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
@@ -38,28 +40,30 @@ impl Source {
 
 /// The clock of one thread; it stops when dropped.
 pub enum Clock {
-    /// A perf event.
-    Perf(OwnedFd),
+    /// A perf event, and where the kernel writes its part of the stack, if that was to be had.
+    Perf(OwnedFd, #[allow(dead_code, reason = "kept for its end")] Option<Ring>),
     /// A POSIX timer, kept for its end.
     Timer(#[allow(dead_code, reason = "dropping it stops it")] Timer),
 }
 
 impl Clock {
     /// Starts a clock for a thread of this process, with a signal that carries `token` every `period` nanoseconds. A
-    /// perf event cannot carry anything: its signal names the descriptor, which `register` is told before the first.
+    /// perf event cannot carry anything: its signal names the descriptor, which `register` is told before the first, with
+    /// what the kernel writes of itself.
     pub fn start(
         source: Source,
         tid: i32,
         signal: i32,
         token: u32,
         period: u64,
-        register: impl FnOnce(i32) -> bool,
+        register: &dyn Fn(i32, Option<&Ring>) -> bool,
     ) -> io::Result<Clock> {
         if source == Source::Perf {
             let event = open_perf(tid, period)?;
-            if register(event.as_raw_fd()) {
+            let ring = Ring::of(&event).ok();
+            if register(event.as_raw_fd(), ring.as_ref()) {
                 arm_perf(&event, tid, signal)?;
-                return Ok(Clock::Perf(event));
+                return Ok(Clock::Perf(event, ring));
             }
         }
         Timer::start(tid, signal, token, period).map(Clock::Timer)
@@ -84,7 +88,10 @@ struct PerfEventAttr {
 
 const PERF_TYPE_SOFTWARE: u32 = 1;
 const PERF_COUNT_SW_CPU_CLOCK: u64 = 0;
+const PERF_SAMPLE_CALLCHAIN: u64 = 1 << 5;
 const DISABLED: u64 = 1;
+/// Of the stack, the kernel's part only.
+const EXCLUDE_CALLCHAIN_USER: u64 = 1 << 22;
 const PERF_FLAG_FD_CLOEXEC: libc::c_ulong = 8;
 const PERF_EVENT_IOC_REFRESH: libc::c_ulong = 0x2402;
 
@@ -94,7 +101,8 @@ fn open_perf(tid: i32, period: u64) -> io::Result<OwnedFd> {
         size: size_of::<PerfEventAttr>() as u32,
         config: PERF_COUNT_SW_CPU_CLOCK,
         sample_period: period,
-        flags: DISABLED,
+        sample_type: PERF_SAMPLE_CALLCHAIN,
+        flags: DISABLED | EXCLUDE_CALLCHAIN_USER,
         wakeup_events: 1,
         ..PerfEventAttr::default()
     };

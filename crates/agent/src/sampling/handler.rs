@@ -121,7 +121,15 @@ fn take(engine: &Engine, watch: &Watch, tid: i32, event: u32, value: u64, uconte
     let thread = Interrupted { tid, env: watch.env(), ucontext };
     // SAFETY: the watch is this thread's, so the environment is; the context is the handler's.
     let stack = unsafe { engine.walker.walk(engine.arena, &engine.contexts, thread) };
-    let Some(Stack { context, virtual_thread }) = stack else { return };
+    let Some(Stack { mut context, virtual_thread }) = stack else { return };
+    if event == event::CPU {
+        let Some(deeper) =
+            engine.walker.enter_kernel(engine.arena, &engine.contexts, context, watch.kernel())
+        else {
+            return;
+        };
+        context = deeper;
+    }
     if event == event::WALL {
         watch.set_last_context(context);
     }

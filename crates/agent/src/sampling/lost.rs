@@ -28,9 +28,10 @@ pub enum Cause {
     Stub,
     MachineCode,
     Continuation,
+    NoKernelFrames,
 }
 
-const _: () = assert!(Cause::Continuation as usize + 1 == layout::CAUSES.len());
+const _: () = assert!(Cause::NoKernelFrames as usize + 1 == layout::CAUSES.len());
 
 /// Counts one. For signal handlers, too.
 pub fn count(arena: &ArenaWriter, cause: Cause) {

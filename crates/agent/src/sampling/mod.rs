@@ -9,6 +9,7 @@ mod clock;
 mod contexts;
 mod fault;
 mod handler;
+mod kernel;
 pub mod labels;
 mod lost;
 mod memory;

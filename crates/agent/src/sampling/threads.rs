@@ -14,6 +14,7 @@ use quipu_jvm::sys::JNIEnv;
 use quipu_jvm::{Env, Global, Thread};
 
 use super::clock::{Clock, Source};
+use super::kernel::{Reader, Ring};
 use super::lost::{self, Cause};
 use super::memory::{Zeroed, reserve};
 use crate::locks::lock;
@@ -31,6 +32,8 @@ pub struct Watch {
     /// Where it was seen last by the wall clock, 0 if nowhere yet; and what that clock wants a sample for.
     last_context: AtomicU32,
     wall_due: AtomicU64,
+    /// What the kernel wrote of itself.
+    kernel: Reader,
 }
 
 // SAFETY: atomics.
@@ -39,6 +42,11 @@ unsafe impl Zeroed for Watch {}
 unsafe impl Zeroed for AtomicU32 {}
 
 impl Watch {
+    /// What the kernel wrote of itself when the clock ran out.
+    pub fn kernel(&self) -> &Reader {
+        &self.kernel
+    }
+
     /// The thread's environment; null if it is not Java's.
     pub fn env(&self) -> *mut JNIEnv {
         self.env.load(Ordering::Relaxed)
@@ -305,14 +313,26 @@ impl Threads {
     }
 
     fn start_clock(&self, arena: &ArenaWriter, tid: i32, watched: &mut Watched, setting: Setting) {
-        let register = |fd: i32| {
+        let register = |fd: i32, ring: Option<&Ring>| {
+            if let Some(watch) = self.watch(watched.number) {
+                watch.kernel.set(ring);
+            }
             let slot = usize::try_from(fd).ok().and_then(|fd| self.by_descriptor.get(fd));
             slot.map(|slot| slot.store(watched.number + 1, Ordering::Release)).is_some()
         };
         let Setting { source, period, signal } = setting;
-        let started = Clock::start(source, tid, signal, watched.number, period, register)
+        let started = Clock::start(source, tid, signal, watched.number, period, &register)
             // Out of descriptors, for one: a timer needs none.
-            .or_else(|_| Clock::start(Source::Timer, tid, signal, watched.number, period, |_| false));
+            .or_else(|_| Clock::start(Source::Timer, tid, signal, watched.number, period, &|_, _| false));
+        if !matches!(started, Ok(Clock::Perf(_, Some(_)))) {
+            if source == Source::Perf {
+                lost::count(arena, Cause::NoKernelFrames);
+            }
+            // What was registered is gone again, if anything was.
+            if let Some(watch) = self.watch(watched.number) {
+                watch.kernel.set(None);
+            }
+        }
         match started {
             Ok(clock) => watched.clock = Some(clock),
             Err(_) => lost::count(arena, Cause::Unwatched),
@@ -320,7 +340,10 @@ impl Threads {
     }
 
     fn silence(&self, watched: &mut Watched) {
-        if let Some(Clock::Perf(event)) = &watched.clock {
+        if let Some(Clock::Perf(event, _)) = &watched.clock {
+            if let Some(watch) = self.watch(watched.number) {
+                watch.kernel.set(None);
+            }
             let fd = usize::try_from(std::os::fd::AsRawFd::as_raw_fd(event)).ok();
             if let Some(slot) = fd.and_then(|fd| self.by_descriptor.get(fd)) {
                 slot.store(0, Ordering::Release);

@@ -51,7 +51,7 @@ impl VirtualThreads {
         reserve(ENTRIES).map(VirtualThreads)
     }
 
-    /// A virtual thread was met; `name` writes its name and says how long it is. For signal handlers.
+    /// A virtual thread was met; `name` writes its name and says how long it is, if it can. For signal handlers.
     pub fn met(&self, id: u64, name: impl FnOnce(&mut [u8]) -> Option<usize>) {
         let Some(entry) = self.0.get(id as usize % ENTRIES) else { return };
         if entry.id.load(Ordering::Acquire) == id
@@ -64,7 +64,8 @@ impl VirtualThreads {
         }
         // SAFETY: the entry is ours while it is busy.
         let room = unsafe { &mut *entry.name.get() };
-        let length = name(room).unwrap_or(0).min(LONGEST);
+        let Some(length) = name(room) else { return entry.state.store(state::FREE, Ordering::Release) };
+        let length = length.min(LONGEST);
         entry.length.store(length as u32, Ordering::Relaxed);
         entry.id.store(id, Ordering::Release);
         entry.state.store(state::NEW, Ordering::Release);

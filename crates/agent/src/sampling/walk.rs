@@ -13,10 +13,11 @@ use quipu_jvm::hotspot::{
     WalkFailure, Walked,
 };
 use quipu_jvm::sys::{JNIEnv, jvmtiFrameInfo};
-use quipu_unwind::{Modules, Registers};
+use quipu_unwind::{Memory, Modules, Registers};
 
 use super::contexts::Contexts;
 use super::fault::{self, Recovery};
+use super::kernel;
 use super::lost::{self, Cause};
 use super::memory::{Zeroed, reserve};
 use super::virtual_threads::{self, VirtualThreads};
@@ -30,6 +31,7 @@ const AT_ONCE: usize = 512;
 /// Walks stacks, in memory that was laid out before.
 pub struct Walker {
     how: How,
+    memory: Memory,
     /// From a thread's environment back to the VM's thread.
     env: usize,
     modules: AtomicPtr<Modules>,
@@ -96,7 +98,7 @@ impl Walker {
         let modules = AtomicPtr::new(Box::into_raw(Box::default()));
         let unknown_module = AtomicBool::new(false);
         let (virtual_threads, buffers) = (VirtualThreads::new()?, reserve(AT_ONCE)?);
-        Some(Walker { how, env, modules, unknown_module, virtual_threads, buffers, recoveries })
+        Some(Walker { how, memory, env, modules, unknown_module, virtual_threads, buffers, recoveries })
     }
 
     /// Who walks, for people.
@@ -179,6 +181,25 @@ impl Walker {
         };
         buffer.taken.store(false, Ordering::Release);
         found.map(|context| Stack { context, virtual_thread })
+    }
+
+    /// The context of what the thread was doing in the kernel, below its own; `None` if there is no room. For signal
+    /// handlers.
+    pub fn enter_kernel(
+        &self,
+        arena: &ArenaWriter,
+        contexts: &Contexts,
+        mut context: u32,
+        kernel: &kernel::Reader,
+    ) -> Option<u32> {
+        let mut frames = [0; kernel::MOST];
+        let count = kernel.frames(self.memory, &mut frames);
+        let place = place_word(frame::FOREIGN, None);
+        for &address in frames.get(..count)?.iter().rev() {
+            context =
+                Insert { arena, contexts }.find(Context { code: address as u64, parent: context, place })?;
+        }
+        Some(context)
     }
 
     /// # Safety

@@ -14,6 +14,7 @@ fn a_jvm_that_can_be_sampled_is_found_able() {
         for what in ["ok  arena", "ok  jvm", "ok  --cpu", "ok  stacks       Quipu's own", "ok  --wall"] {
             assert!(said.contains(what), "no '{what}' in:\n{said}");
         }
+        assert!(said.contains("kernel code"), "{said}");
     });
 }
 

@@ -1,16 +1,19 @@
 //! Virtual threads: all their frames, none of their carrier's, and their names.
 
 use quipu_e2e::{Program, Run, Shares, percent};
-use quipu_profile::ThreadKind;
+use quipu_profile::{Profile, ThreadKind};
 
 use crate::cpu::assert_nearly_whole;
 
 const DEPTH: u32 = 60;
 
+fn divers(run: &Run) -> Profile {
+    run.profile().select_threads(|profile, thread| profile.str(thread.name).starts_with("diver-"))
+}
+
 fn assert_whole_stacks(run: &Run) {
     assert_nearly_whole(run);
-    let profile = run.profile();
-    let divers = profile.select_threads(|profile, thread| profile.str(thread.name).starts_with("diver-"));
+    let divers = divers(run);
     assert_eq!(divers.threads().len(), 4, "{}", run.said());
     assert!(divers.threads().iter().all(|thread| thread.kind == ThreadKind::Virtual));
     let cpu = Shares::of(&divers, "cpu");
@@ -18,19 +21,24 @@ fn assert_whole_stacks(run: &Run) {
     let burnt = cpu.total("DeepVirtual", "burn");
     assert!(percent(burnt, cpu.sum()) > 80.0, "{burnt} of {}", cpu.sum());
     assert!(percent(cpu.total("jdk.internal.vm.Continuation", "enter"), cpu.sum()) > 98.0);
+    let shallow = shallow(&divers);
+    assert!(percent(shallow, burnt) < 1.0, "{shallow} of {burnt} not from the bottom");
+    // The carrier has no part in it.
+    assert_eq!(cpu.total("java.util.concurrent.ForkJoinWorkerThread", "run"), 0);
+}
+
+/// What was used in stacks that do not go all the way down.
+fn shallow(divers: &Profile) -> u64 {
     let tree = divers.tree();
     let depths = tree.depths();
     let values = divers.metric("cpu").expect("cpu").values();
-    let shallow: u64 = (0..tree.len() as u32)
+    (0..tree.len() as u32)
         .filter(|&node| {
             let method = tree.method(node).map(|method| divers.method_name(method));
             method.as_deref() == Some("DeepVirtual.burn") && depths[node as usize] <= DEPTH
         })
         .map(|node| values[node as usize])
-        .sum();
-    assert!(percent(shallow, burnt) < 1.0, "{shallow} of {burnt} not from the bottom");
-    // The carrier has no part in it.
-    assert_eq!(cpu.total("java.util.concurrent.ForkJoinWorkerThread", "run"), 0);
+        .sum()
 }
 
 #[test]
@@ -41,4 +49,30 @@ fn a_virtual_thread_has_its_whole_stack_and_its_name() {
     // Frames in the heap lie differently: wide references, other collectors, code of C1.
     program.clone().jvm(["-XX:+UseSerialGC", "-XX:-UseCompressedOops"]).on_every_jdk(assert_whole_stacks);
     program.jvm(["-XX:TieredStopAtLevel=1", "-XX:+UseParallelGC"]).on_every_jdk(assert_whole_stacks);
+}
+
+#[test]
+fn a_virtual_thread_has_its_whole_stack_where_collections_are_concurrent() {
+    let program = Program::new("DeepVirtual").arguments([&DEPTH.to_string(), "10"]).since(21);
+    program.quipu(["--cpu", "1000"]).jvm(["-XX:+UseZGC"]).on_every_jdk(assert_whole_stacks);
+}
+
+/// Chunks are moved while their threads run, and what is left at the old places is overwritten sooner or later: then a walk
+/// fails, and says so; how many do depends on the machine. What is told is right.
+#[test]
+fn a_virtual_thread_whose_frames_are_being_moved_has_all_of_them_or_says_so() {
+    let program = Program::new("DeepVirtual").arguments([&DEPTH.to_string(), "10", "and waste"]).since(21);
+    let program = program.quipu(["--cpu", "1000"]).jvm(["-XX:+UseZGC", "-Xmx64m"]);
+    program.on_every_jdk(|run| {
+        assert!(run.status.success(), "{}", run.said());
+        let (profile, divers) = (run.profile(), divers(run));
+        let cpu = Shares::of(&divers, "cpu");
+        let whole = cpu.total("jdk.internal.vm.Continuation", "enter");
+        // A walk that failed begins with the cause.
+        let causes = profile.meta.lost.keys().filter_map(|cause| cause.strip_prefix("walks."));
+        let failed: u64 = causes.map(|cause| cpu.total("", &format!("[{cause}]"))).sum();
+        assert!(whole > 0, "{}", run.said());
+        assert_eq!(whole + failed, cpu.sum(), "{whole} whole, {failed} failed; {}", run.said());
+        assert!(shallow(&divers) <= failed, "{} of {failed}", shallow(&divers));
+    });
 }

@@ -5,16 +5,19 @@
 //! that frame pointers are distances. Java's own fields lead there: `VirtualThread.cont`, `Continuation.tail`,
 //! `StackChunk.parent`, `size`, `sp` and `bottom`.
 //!
-//! A thread that is being sampled in Java code is not at a safepoint, so nobody moves the chunks meanwhile; collectors
-//! that move objects without one (ZGC, Shenandoah) leave what is read unchecked until the code cache says that it is no
-//! frame, and the walk ends there, counted.
+//! A thread that is being sampled in Java code is not at a safepoint, so most collectors move no chunk meanwhile. ZGC does,
+//! and then a reference may lead to where a chunk was ([`super::oops`]). Whoever changes a chunk has read
+//! `Continuation.tail` before, which corrects that reference; so what lies at the old place is what is at the new one,
+//! unless the memory has been used again. The class in the header tells that, and so does the oldest frame: it is always
+//! `Continuation.enter`. The continuation itself is noted on the carrier's stack, where references are always right.
 
 use std::ffi::CStr;
 
 use quipu_unwind::Memory;
 
+use super::oops::{Oops, Reference};
 use crate::hotspot::Structs;
-use crate::{Env, Error};
+use crate::{Class, Env, Error};
 
 /// Where things are.
 #[derive(Debug, Clone, Copy)]
@@ -23,23 +26,30 @@ pub struct Continuations {
     current: usize,
     handle: usize,
     oops: Oops,
+    moving: Option<Moving>,
+    enter: usize,
     id: usize,
     name: Option<Names>,
     continuation: usize,
     tail: usize,
     parent: usize,
+    size: usize,
     sp: usize,
     bottom: usize,
     /// From a chunk to its frames.
     frames: usize,
 }
 
-/// How references are written in objects.
+/// What it takes where objects are moved while Java runs.
 #[derive(Debug, Clone, Copy)]
-struct Oops {
-    narrow: bool,
-    base: usize,
-    shift: u32,
+struct Moving {
+    /// In the VM's thread: where on the stack its continuation was entered.
+    entry: usize,
+    /// In an object's header: its class.
+    class: usize,
+    thread: u32,
+    continuation: u32,
+    chunk: u32,
 }
 
 /// Where a thread's name is, and the text of a string.
@@ -62,57 +72,71 @@ pub struct Chunk {
     pub end: usize,
 }
 
+const THREAD: &CStr = c"java/lang/VirtualThread";
+const CONTINUATION: &CStr = c"jdk/internal/vm/Continuation";
+const CHUNK: &CStr = c"jdk/internal/vm/StackChunk";
+/// Classes, fields and types that are asked for. (As one text, since each of many would be an address to relocate.)
+const FIELDS: &[u8] = b"jdk/internal/vm/StackChunk\0parent\0Ljdk/internal/vm/StackChunk;\0\
+    jdk/internal/vm/StackChunk\0size\0I\0\
+    jdk/internal/vm/StackChunk\0sp\0I\0\
+    jdk/internal/vm/StackChunk\0bottom\0I\0\
+    java/lang/VirtualThread\0cont\0Ljdk/internal/vm/Continuation;\0\
+    java/lang/VirtualThread\0runContinuation\0Ljava/lang/Runnable;\0\
+    jdk/internal/vm/Continuation\0tail\0Ljdk/internal/vm/StackChunk;\0\
+    java/lang/Thread\0tid\0J\0\
+    java/lang/Thread\0name\0Ljava/lang/String;\0\
+    java/lang/String\0value\0[B\0\
+    java/lang/String\0coder\0B\0";
+
 impl Continuations {
     /// Learns where things are; `None` if this VM has no virtual threads, or does not say.
     pub fn of(structs: &Structs, env: &Env<'_>, memory: Memory) -> Result<Option<Continuations>, Error> {
         let Some(current) = structs.offset(c"JavaThread", c"_vthread") else { return Ok(None) };
-        let field = |class: &CStr, name: &CStr, descriptor: &CStr| {
-            let class = env.find_class(class)?;
+        let mut texts = FIELDS.split_inclusive(|&byte| byte == 0).flat_map(CStr::from_bytes_with_nul);
+        let mut fields = [0; 11];
+        for at in &mut fields {
+            let [Some(class), Some(name), Some(descriptor)] = [(); 3].map(|()| texts.next()) else {
+                return Ok(None);
+            };
             // HotSpot's ids of fields are their offsets, above two bits.
-            env.field(class, name, descriptor).map(|id| id.raw() as usize >> 2)
-        };
-        const CHUNK: &CStr = c"jdk/internal/vm/StackChunk";
-        let parent = field(CHUNK, c"parent", c"Ljdk/internal/vm/StackChunk;")?;
-        let (size, sp) = (field(CHUNK, c"size", c"I")?, field(CHUNK, c"sp", c"I")?);
-        let static_word = |structure: &CStr, name: &CStr| {
-            structs.address(structure, name).and_then(|address| memory.word(address as usize))
-        };
-        let (Some(handle), Some(base), Some(shift)) = (
+            *at = env.field(env.find_class(class)?, name, descriptor)?.raw() as usize >> 2;
+        }
+        let [parent, size, sp, bottom, continuation, task, tail, id, of_thread, bytes, wide] = fields;
+        // References are four bytes wide where two of them are four bytes apart.
+        let narrow = continuation.abs_diff(task) == size_of::<u32>();
+        let (Some(handle), Some(oops), Some(frames)) = (
             structs.offset(c"OopHandle", c"_obj"),
-            static_word(c"CompressedOops", c"_base"),
-            static_word(c"CompressedOops", c"_shift"),
+            Oops::of(structs, memory, narrow),
+            instance_size(structs, memory, env.find_class(CHUNK)?),
         ) else {
             return Ok(None);
         };
-        // References are four bytes wide where two of them are four bytes apart.
-        let thread = c"java/lang/VirtualThread";
-        let continuation = field(thread, c"cont", c"Ljdk/internal/vm/Continuation;")?;
-        let task = field(thread, c"runContinuation", c"Ljava/lang/Runnable;")?;
-        let narrow = continuation.abs_diff(task) == size_of::<u32>();
-        let bottom = field(CHUNK, c"bottom", c"I")?;
-        let Some(frames) = instance_size(structs, env, memory, CHUNK)? else { return Ok(None) };
         if [parent, size, sp, bottom].iter().any(|&field| field >= frames) {
             return Ok(None);
         }
+        let moving = if oops.coloured() { Moving::of(structs, env, memory)? } else { None };
+        if oops.coloured() && moving.is_none() {
+            return Ok(None);
+        }
+        let enter = c"(Ljdk/internal/vm/Continuation;Z)V";
+        let enter = env.static_method(env.find_class(CONTINUATION)?, c"enter", enter)?.raw() as usize;
         let mut continuations = Continuations {
             current,
             handle,
-            oops: Oops { narrow, base, shift: shift as u32 & 31 },
-            id: field(c"java/lang/Thread", c"tid", c"J")?,
+            oops,
+            moving,
+            enter,
+            id,
             name: None,
             continuation,
-            tail: field(c"jdk/internal/vm/Continuation", c"tail", c"Ljdk/internal/vm/StackChunk;")?,
+            tail,
             parent,
+            size,
             sp,
             bottom,
             frames,
         };
-        let names = Names {
-            of_thread: field(c"java/lang/Thread", c"name", c"Ljava/lang/String;")?,
-            bytes: field(c"java/lang/String", c"value", c"[B")?,
-            wide: field(c"java/lang/String", c"coder", c"B")?,
-            first: 0,
-        };
+        let names = Names { of_thread, bytes, wide, first: 0 };
         continuations.name = continuations.first_byte(env, memory, names)?;
         Ok(Some(continuations))
     }
@@ -122,8 +146,8 @@ impl Continuations {
         const EXAMPLE: &str = "An example.";
         let text = env.new_text(EXAMPLE)?;
         // A local reference is the address of the reference.
-        let array =
-            memory.word(text.raw() as usize).and_then(|text| self.reference(memory, text + names.bytes));
+        let array = memory.word(text.raw() as usize);
+        let array = array.and_then(|text| Some(self.oops.field(memory, text + names.bytes)?.object));
         let is_there = |first: &usize| {
             let bytes = EXAMPLE.bytes().enumerate();
             bytes
@@ -137,11 +161,14 @@ impl Continuations {
     /// beyond Latin-1 are not read.
     pub fn name(&self, memory: Memory, thread: usize, name: &mut [u8]) -> Option<usize> {
         let names = self.name?;
-        let text = self.reference(memory, self.current(memory, thread)? + names.of_thread)?;
+        // Where it may have been moved, another sample will tell it.
+        let sure =
+            |at: usize| self.oops.field(memory, at).filter(|found| found.sure).map(|found| found.object);
+        let text = sure(self.current(memory, thread)? + names.of_thread)?;
         if memory.u8(text + names.wide)? != 0 {
             return None;
         }
-        let bytes = self.reference(memory, text + names.bytes)?;
+        let bytes = sure(text + names.bytes)?;
         let length = memory.u32(bytes + names.first - size_of::<u32>())? as usize;
         let mut written = 0;
         for i in 0..length {
@@ -154,9 +181,21 @@ impl Continuations {
     }
 
     /// The virtual thread that the VM's thread runs.
+    #[inline(never)]
     fn current(&self, memory: Memory, thread: usize) -> Option<usize> {
         let handle = memory.word(thread + self.current + self.handle)?;
-        memory.word(handle).filter(|&object| object != 0)
+        self.checked(memory, self.oops.handle(memory, handle)?, |moving| moving.thread)
+    }
+
+    /// The object of a reference, unless it was moved and something else is there now.
+    fn checked(&self, memory: Memory, found: Reference, class: fn(&Moving) -> u32) -> Option<usize> {
+        let is_there = |moving: &Moving| memory.u32(found.object + moving.class) == Some(class(moving));
+        (found.sure || self.moving.as_ref().is_some_and(is_there)).then_some(found.object)
+    }
+
+    /// The id of the method that every continuation begins with.
+    pub fn enter(&self) -> usize {
+        self.enter
     }
 
     /// Its id, as `Thread.threadId` has it.
@@ -166,58 +205,87 @@ impl Continuations {
 
     /// The youngest chunk of the virtual thread that the VM's thread runs.
     pub fn tail(&self, memory: Memory, thread: usize) -> Option<Chunk> {
-        let continuation = self.reference(memory, self.current(memory, thread)? + self.continuation)?;
-        self.chunk(memory, self.reference(memory, continuation + self.tail)?)
+        let continuation = match &self.moving {
+            None => self.oops.field(memory, self.current(memory, thread)? + self.continuation)?.object,
+            Some(moving) => {
+                // It is one of the first things noted there; versions differ in which.
+                let entry = memory.word(thread + moving.entry)?;
+                (0..4).find_map(|i| {
+                    let noted =
+                        Reference { object: memory.word(entry + i * size_of::<usize>())?, sure: false };
+                    self.checked(memory, noted, |moving| moving.continuation)
+                })?
+            }
+        };
+        self.chunk(memory, continuation + self.tail)
     }
 
     /// The chunk whose frames called those of this one.
     pub fn parent(&self, memory: Memory, chunk: Chunk) -> Option<Chunk> {
-        self.chunk(memory, self.reference(memory, chunk.at + self.parent)?)
+        self.chunk(memory, chunk.at + self.parent)
     }
 
-    fn chunk(&self, memory: Memory, at: usize) -> Option<Chunk> {
-        let word = |field: usize| Some(usize::try_from(memory.i32(at + field)?).ok()? * size_of::<usize>());
+    /// The chunk that the reference in a field leads to.
+    fn chunk(&self, memory: Memory, field: usize) -> Option<Chunk> {
+        let at = self.checked(memory, self.oops.field(memory, field)?, |moving| moving.chunk)?;
+        let words = |field: usize| usize::try_from(memory.i32(at + field)?).ok();
+        let (sp, bottom) = (words(self.sp)?, words(self.bottom)?);
+        if sp > bottom || bottom > words(self.size)? {
+            return None;
+        }
         let frames = at.checked_add(self.frames)?;
-        Some(Chunk {
-            at,
-            sp: frames.checked_add(word(self.sp)?)?,
-            end: frames.checked_add(word(self.bottom)?)?,
-        })
-    }
-
-    fn reference(&self, memory: Memory, at: usize) -> Option<usize> {
-        let object = match self.oops {
-            Oops { narrow: false, .. } => memory.word(at)?,
-            Oops { base, shift, .. } => match memory.u32(at)? as usize {
-                0 => 0,
-                narrow => base.wrapping_add(narrow << shift),
-            },
-        };
-        (object != 0).then_some(object)
+        let place = |words: usize| frames.checked_add(words * size_of::<usize>());
+        Some(Chunk { at, sp: place(sp)?, end: place(bottom)? })
     }
 }
 
+impl Moving {
+    fn of(structs: &Structs, env: &Env<'_>, memory: Memory) -> Result<Option<Moving>, Error> {
+        let classes = [THREAD, c"java/lang/VirtualThread$VThreadContinuation", CHUNK, c"java/lang/String"];
+        let mut written = [0; 4];
+        for (written, class) in written.iter_mut().zip(classes) {
+            match written_class(structs, memory, env.find_class(class)?) {
+                Some(class) => *written = class,
+                None => return Ok(None),
+            }
+        }
+        let [thread, continuation, chunk, string] = written;
+        let (Some(entry), Some(class)) = (
+            structs.offset(c"JavaThread", c"_cont_entry"),
+            structs.offset(c"oopDesc", c"_metadata._compressed_klass"),
+        ) else {
+            return Ok(None);
+        };
+        // There are VMs that write it differently: of this object it is known.
+        let example = env.new_text("An example.")?;
+        let example = memory.word(example.raw() as usize).and_then(|text| memory.u32(text + class));
+        Ok((example == Some(string)).then_some(Moving { entry, class, thread, continuation, chunk }))
+    }
+}
+
+/// How the class of an object is written in its header.
+fn written_class(structs: &Structs, memory: Memory, class: Class<'_>) -> Option<u32> {
+    let of = |name| Some(structs.address(c"CompressedKlassPointers", name)? as usize);
+    let (base, shift) = (memory.word(of(c"_base")?)?, memory.u32(of(c"_shift")?)? & 31);
+    Some((vm_class(structs, memory, class)?.checked_sub(base)? >> shift) as u32)
+}
+
+/// What the VM knows of a class.
+fn vm_class(structs: &Structs, memory: Memory, class: Class<'_>) -> Option<usize> {
+    let of_mirror = structs.address(c"java_lang_Class", c"_klass_offset")?;
+    let of_mirror = usize::try_from(memory.i32(of_mirror as usize)?).ok()?;
+    // A local reference is the address of the reference.
+    memory.word(memory.word(class.raw() as usize)? + of_mirror)
+}
+
 /// Size of an object of this class, without what it may have at its end.
-fn instance_size(
-    structs: &Structs,
-    env: &Env<'_>,
-    memory: Memory,
-    class: &CStr,
-) -> Result<Option<usize>, Error> {
-    let (Some(of_mirror), Some(size)) =
-        (structs.address(c"java_lang_Class", c"_klass_offset"), structs.offset(c"Klass", c"_layout_helper"))
-    else {
-        return Ok(None);
-    };
-    let class = env.find_class(class)?;
+fn instance_size(structs: &Structs, memory: Memory, class: Class<'_>) -> Option<usize> {
+    let size = structs.offset(c"Klass", c"_layout_helper")?;
     let size = || {
-        let of_mirror = usize::try_from(memory.i32(of_mirror as usize)?).ok()?;
-        // A local reference is the address of the reference.
-        let mirror = memory.word(class.raw() as usize)?;
-        let class = memory.word(mirror + of_mirror)?;
-        memory.i32(class + size).and_then(|size| usize::try_from(size & !1).ok())
+        let size = memory.i32(vm_class(structs, memory, class)? + size)?;
+        usize::try_from(size & !1).ok()
     };
     // A collection may move the class's object between two reads: what is read twice is right.
     let first = size().filter(|size| (16..1024).contains(size));
-    Ok(first.filter(|_| size() == first))
+    first.filter(|_| size() == first)
 }
