@@ -97,7 +97,7 @@ mod tests {
                 assert!(jar.windows(name.len()).filter(|window| *window == name.as_bytes()).count() >= 2);
             }
         }
-        assert_eq!(CLASSES.len(), 6);
+        assert_eq!(CLASSES.len(), 7);
         assert!(LISTENERS.iter().all(|(name, _)| name.starts_with("quipu/")), "stubs stay outside");
         assert_eq!(JMH.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["quipu.class"]);
     }

@@ -95,6 +95,10 @@ public final class ReifiedStack {
         held = 0;
         forget(first);
         forget(firstLoading);
+        if (cursor != null && (left < 0 || left > Sampler.PENDING)) {
+            // What a thread left behind that ended where nothing is sampled, or code that was instrumented before.
+            left = interval();
+        }
     }
 
     private void forget(long chunk) {
@@ -130,6 +134,11 @@ public final class ReifiedStack {
             left = take(left);
         }
         empty();
+        granularity = 0;
+        view = null;
+        if (Sampler.watcher != null) {
+            left = 0;
+        }
     }
 
     /** What the thread does meanwhile is not the program's. */

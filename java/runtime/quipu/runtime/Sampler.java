@@ -279,10 +279,6 @@ public final class Sampler {
     static void start(Thread thread) {
         ReifiedStack stack = open(Probe.find(thread));
         stack.empty();
-        if (stack.left < 0) {
-            // Code that was instrumented before wrote a sample down, and nobody took it.
-            stack.left += 2 * PENDING;
-        }
         if (Probe.DIRECT) {
             U.putLong(thread, TOP, stack.top);
             U.putLong(thread, LEFT, stack.left);

@@ -51,7 +51,8 @@ fn the_agent_chooses_the_granularity() {
             let file = scratch("stacks").join("stacks.txt");
             let out = format!("-Dstacks.out={}", file.display());
             let every = format!("-Dstacks.bytecodes={granularity}");
-            let program = busy().jvm([&out, &every]).quipu(["--bytecodes", "--jitter", "0"]);
+            let program = Program::new("ManyThreads").arguments(["2", "40", "400000"]);
+            let program = program.jvm([&out, &every]).quipu(["--bytecodes", "--jitter", "0"]);
             let run = under("quipu.examples.CollapsedStacks", program, jdk);
             written(&file, run.assert_whole())
                 .iter()
@@ -60,7 +61,22 @@ fn the_agent_chooses_the_granularity() {
                 .sum::<u64>()
         };
         let (often, seldom) = (samples(300), samples(3_000));
-        assert!((9.8..10.2).contains(&(often as f64 / seldom as f64)), "{often} and {seldom} samples");
+        assert!((9.5..10.5).contains(&(often as f64 / seldom as f64)), "{often} and {seldom} samples");
+    });
+}
+
+/// Also those that go on with the stack of one that has ended.
+#[test]
+fn every_thread_is_registered_before_its_first_sample() {
+    on_every_jdk(|jdk| {
+        let program =
+            Program::new("PlatformThreads").arguments(["300", "4"]).quipu(["--bytecodes", "--jitter", "0"]);
+        let run = under("RegisteredFirst", program, jdk);
+        assert!(
+            run.assert_whole().stderr.contains("\nshort threads: 300 registered, 0 sampled before\n"),
+            "{}",
+            run.said()
+        );
     });
 }
 
