@@ -73,7 +73,7 @@ fn every_thread_is_registered_before_its_first_sample() {
             Program::new("PlatformThreads").arguments(["300", "4"]).quipu(["--bytecodes", "--jitter", "0"]);
         let run = under("RegisteredFirst", program, jdk);
         assert!(
-            run.assert_whole().stderr.contains("\nshort threads: 300 registered, 0 sampled before\n"),
+            run.assert_whole().stderr.contains("short threads: 300 registered, 0 sampled before\n"),
             "{}",
             run.said()
         );
