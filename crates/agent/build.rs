@@ -78,6 +78,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "-Xlint:-options",
             "-XDignore.symbol.file",
             "-nowarn",
+            // Nobody steps through them, and the tables are a quarter of their size.
             "-g:none",
             "-d",
         ])

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use quipu_arena::layout::header;
 use quipu_jvm::jni::kind;
-use quipu_jvm::{Capability, Env, Error, Global, MethodId, Thread, sys};
+use quipu_jvm::{Env, Error, Global, MethodId, Thread, sys};
 
 use crate::options::BytecodeSampling;
 use crate::session::Session;
@@ -31,11 +31,12 @@ pub const ENDLESS: i64 = i64::MAX / 2;
 const CHUNK: usize = 4096;
 const FRAMES: i64 = 1024;
 
-/// Takes the frames that nobody looks at. Threads without a stack write to it all at once; nobody reads it.
+/// Takes the frames that nobody looks at. Threads without a stack write to it all at once; what is in front of the frames
+/// stays 0, which means that no sample is due and that there is no other chunk.
 #[repr(C, align(4096))]
 struct Scratch(UnsafeCell<[u8; CHUNK]>);
 
-// SAFETY: it is only ever written to, by machine code of the VM.
+// SAFETY: Rust code only takes its address; what the VM's machine code does to it is no matter to Rust.
 unsafe impl Sync for Scratch {}
 
 static SCRATCH: Scratch = Scratch(UnsafeCell::new([0; CHUNK]));
@@ -74,10 +75,7 @@ pub fn define(session: &Session, env: &Env<'_>, wanted: &BytecodeSampling) -> Re
 /// Gives every thread an empty stack; and where threads have fields for that, every thread that begins.
 pub fn start_all(session: &Session, env: &Env<'_>) -> Result<(), Error> {
     if session.is_direct() {
-        session.jvmti.set_event_mode(sys::JVMTI_EVENT_THREAD_START, true, None)?;
-        if session.jvmti.capabilities()?.contains(Capability::CAN_SUPPORT_VIRTUAL_THREADS) {
-            session.jvmti.set_event_mode(sys::JVMTI_EVENT_VIRTUAL_THREAD_START, true, None)?;
-        }
+        session.hear_of_new_threads()?;
     }
     for thread in session.jvmti.all_threads(env)? {
         start_thread(env, thread)?;

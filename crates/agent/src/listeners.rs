@@ -146,14 +146,14 @@ extern "system" fn work(
         // One of its own: whether the method is below one that is followed for another reason does not matter here.
         let mut follower = Follower::default();
         let number = follower.follow(wanted);
-        let told = describe(&follower.total(&session.arena, number));
+        let told = describe(&follower.total(&session.arena, number, HOT));
         env.new_text(&told).map_or(std::ptr::null_mut(), Ref::raw)
     })
 }
 
 fn describe((done, hot): &(Done, Vec<(Vec<u8>, u64)>)) -> String {
     let mut text = format!("{} {} {} {}", done.runs, done.bytecodes, done.calls, done.allocations);
-    for (name, executed) in hot.iter().take(HOT) {
+    for (name, executed) in hot {
         text += &format!("\n{executed} {}", mutf8::decode(name).replace('/', "."));
     }
     text

@@ -9,7 +9,7 @@ use quipu_arena::place;
 use quipu_arena::record::Record;
 use quipu_arena::writer::ArenaWriter;
 use quipu_classfile::{ClassFile, mutf8};
-use quipu_jvm::{Jvm, Jvmti, Object};
+use quipu_jvm::{Capability, Jvm, Jvmti, Object, sys};
 use quipu_rewrite::{Call, Callee, Contexts, Known, OpaqueCallee, Plan};
 
 use crate::groups::Groups;
@@ -134,6 +134,15 @@ impl Session {
     pub fn has_tallies(&self) -> bool {
         // A field for them is there from the first time on, or never.
         !self.is_direct() && !self.options.direct || self.options.contexts != Contexts::All
+    }
+
+    /// Has the VM tell of threads that begin, platform and virtual.
+    pub fn hear_of_new_threads(&self) -> Result<(), quipu_jvm::Error> {
+        self.jvmti.set_event_mode(sys::JVMTI_EVENT_THREAD_START, true, None)?;
+        if self.jvmti.capabilities()?.contains(Capability::CAN_SUPPORT_VIRTUAL_THREADS) {
+            self.jvmti.set_event_mode(sys::JVMTI_EVENT_VIRTUAL_THREAD_START, true, None)?;
+        }
+        Ok(())
     }
 
     /// Address of the tally that nobody reads; `None` if there is no room for it.

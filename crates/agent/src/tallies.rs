@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use quipu_jvm::jni::kind;
-use quipu_jvm::{Capability, Class, Env, Error, Global, MethodId, Thread, sys};
+use quipu_jvm::{Class, Env, Error, Global, MethodId, Thread, sys};
 
 use crate::session::Session;
 
@@ -40,10 +40,7 @@ pub fn begin(session: &Session, env: &Env<'_>) -> Result<bool, Error> {
         // Who has a cursor finds his tally there.
         return Ok(true);
     }
-    session.jvmti.set_event_mode(sys::JVMTI_EVENT_THREAD_START, true, None)?;
-    if session.jvmti.capabilities()?.contains(Capability::CAN_SUPPORT_VIRTUAL_THREADS) {
-        session.jvmti.set_event_mode(sys::JVMTI_EVENT_VIRTUAL_THREAD_START, true, None)?;
-    }
+    session.hear_of_new_threads()?;
     for thread in session.jvmti.all_threads(env)? {
         start(env, thread)?;
     }

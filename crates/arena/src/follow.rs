@@ -141,8 +141,8 @@ impl Follower {
     }
 
     /// What a followed method has done since the beginning, on all threads, and what each method executed itself below
-    /// it: `class.name` and bytecodes, most first.
-    pub fn total(&mut self, arena: &ArenaWriter, number: u32) -> (Done, Vec<(Vec<u8>, u64)>) {
+    /// it, of so many methods: `class.name` and bytecodes, most first.
+    pub fn total(&mut self, arena: &ArenaWriter, number: u32, hottest: usize) -> (Done, Vec<(Vec<u8>, u64)>) {
         self.read(arena);
         let mut hot = Some(HashMap::new());
         let shares = self.shares_of(number);
@@ -150,6 +150,7 @@ impl Follower {
         let done = sums.fold(Done::default(), |sum, share| sum.plus(&share));
         let mut hot: Vec<(u32, u64)> = hot.unwrap_or_default().into_iter().filter(|(_, n)| *n > 0).collect();
         hot.sort_unstable_by_key(|&(id, executed)| (std::cmp::Reverse(executed), id));
+        hot.truncate(hottest);
         let name = |id: u32| {
             let (class, _) = self.by_class.iter().find(|(_, ids)| ids.contains(&id))?;
             Some([class, b".".as_slice(), &self.method(id)?.name].concat())
@@ -581,7 +582,7 @@ mod tests {
         let mut late = Follower::default();
         let number = late.follow(Followed { descriptor: None, ..wanted("test", false) });
         let hot = vec![(b"a/T.add".to_vec(), 91), (b"a/T.test".to_vec(), 52)];
-        assert_eq!(late.total(&tree.arena, number), (first.plus(&second), hot));
+        assert_eq!(late.total(&tree.arena, number, 2), (first.plus(&second), hot));
     }
 
     #[test]

@@ -40,6 +40,8 @@ fn the_agent_is_shown_every_sample_that_is_in_the_profile() {
         for (stack, samples) in &taken {
             assert_eq!(shown.get(stack), Some(samples), "{stack}");
         }
+        let mut descended = shown.keys().filter(|stack| stack.contains("ManyThreads.descend"));
+        assert!(descended.all(|stack| taken.contains_key(stack)), "more was shown than taken");
     });
 }
 
