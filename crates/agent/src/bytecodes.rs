@@ -29,7 +29,7 @@ pub const ENDLESS: i64 = i64::MAX / 2;
 
 /// Size of a chunk of a stack, and where its frames begin; as in `ReifiedStack`.
 const CHUNK: usize = 4096;
-const FRAMES: i64 = 1024;
+const FRAMES: i64 = 1088;
 
 /// Takes the frames that nobody looks at. Threads without a stack write to it all at once; what is in front of the frames
 /// stays 0, which means that no sample is due and that there is no other chunk.

@@ -7,6 +7,7 @@ use quipu_classfile::{ClassEditor, ClassFile, Code, EditError, Method, Snippet};
 
 use crate::aside::{Aside, Elsewhere};
 use crate::probes::Probes;
+use crate::recursion::recursive_methods;
 use crate::sampling;
 use crate::selection::untouchable;
 use crate::treatment::Treatment;
@@ -21,6 +22,7 @@ pub fn rewrite(
 ) -> Result<Rewritten, EditError> {
     let untouchable = untouchable(class.name());
     let probes = if plan.sampling { Probes::sampling(plan) } else { Probes::new(plan) };
+    let recursive = if plan.sampling { recursive_methods(class) } else { Vec::new() };
     let mut editor = ClassEditor::new(class);
     let mut out = Rewritten::default();
     for method in class.methods() {
@@ -36,7 +38,10 @@ pub fn rewrite(
         };
         let id = first + method.index() as u32;
         let edited = match treatment {
-            _ if plan.sampling => sampling::edit(&mut editor, &probes, method, treatment, id, plan),
+            _ if plan.sampling => {
+                let recursive = recursive.get(method.index()) == Some(&true);
+                sampling::edit(&mut editor, &probes, method, treatment, id, plan, recursive)
+            }
             Treatment::Count | Treatment::CountLoading => {
                 let count = match plan.contexts {
                     Contexts::All | Contexts::Application => counted::count,

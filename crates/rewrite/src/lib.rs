@@ -22,6 +22,7 @@ mod counters;
 pub mod exact;
 mod leaf;
 mod probes;
+mod recursion;
 mod sampling;
 mod selection;
 mod tallied;

@@ -8,15 +8,20 @@
 //! | others, one way through | push | – | pop, spend the length |
 //! | others | push | count in a local variable | pop, spend the count |
 //!
-//! What a call counts is spent when it is left, or in a loop once a sample is due. Whenever that is, the sample it brings
+//! What a call counts is spent when it is left, or in a loop once it is much. Whenever that is, the sample it brings
 //! about belongs to the context that counted, so every context is sampled in proportion to what it executed: the
 //! conditional in each block that section 5.2 of Binder's paper asks for is not needed.
+//!
+//! A sample that is due is written down, and taken by a loop that calls, a method that calls anyway, or one that is recursive:
+//! a call in every method, even one that hardly ever happens, costs more than all the rest.
 //!
 //! A pop puts the stack pointer back to what it was, so a mistake cannot travel up the stack. Exceptions that pass the
 //! call of `super()` in a constructor, which no handler covers, are set right by whoever catches them.
 
+use quipu_classfile::opcode::{InstructionClass, MONITORENTER};
 use quipu_classfile::{
-    BlockAnalysis, Blocks, ClassEditor, CodeEditor, EditError, Method, Snippet, VerificationType,
+    BlockAnalysis, Blocks, ClassEditor, Code, CodeEditor, EditError, Instruction, Method, Snippet,
+    VerificationType, access,
 };
 
 use crate::activation;
@@ -28,7 +33,8 @@ use crate::probes::Probes;
 use crate::treatment::Treatment;
 use crate::{Plan, Shape};
 
-/// Rewrites a method as its treatment says; the result has its shape if it counts.
+/// Rewrites a method as its treatment says; the result has its shape if it counts. One that is recursive takes samples
+/// that are due: there may be nobody else to do so for as long as it likes.
 pub fn edit(
     editor: &mut ClassEditor<'_, '_>,
     probes: &Probes,
@@ -36,18 +42,38 @@ pub fn edit(
     treatment: Treatment,
     id: u32,
     plan: &Plan,
+    recursive: bool,
 ) -> Result<Option<Shape>, EditError> {
     match treatment {
-        Treatment::Count => count(editor, probes, method, id, plan, false).map(Some),
-        Treatment::CountLoading => count(editor, probes, method, id, plan, true).map(Some),
+        Treatment::Count => count(editor, probes, method, id, plan, recursive, false).map(Some),
+        Treatment::CountLoading => count(editor, probes, method, id, plan, recursive, true).map(Some),
         Treatment::Opaque => aside(editor, probes, method, Elsewhere::Hidden).map(|()| None),
         Treatment::Loading => aside(editor, probes, method, Elsewhere::Loading).map(|()| None),
         Treatment::Leave(_) => Ok(None),
     }
 }
 
-/// A method that is larger than HotSpot inlines even where it is hot (`FreqInlineSize`) may take samples itself.
+/// A method that is larger than HotSpot inlines even where it is hot (`FreqInlineSize`).
 const LARGE: usize = 325;
+
+/// Whether a method is not inlined, or locks: then it can just as well take samples that are due, which is a call.
+fn calls_anyway(method: &Method<'_, '_>, code: &Code<'_>) -> bool {
+    code.bytes.len() > LARGE
+        || method.is(access::SYNCHRONIZED)
+        || code.instructions().map_while(Result::ok).any(|i| i.opcode == MONITORENTER)
+}
+
+/// Where the last instruction is that goes back to the start of a loop.
+fn end_of_loop(header: u32, code: &Code<'_>) -> u32 {
+    let goes_back = |i: &Instruction<'_>| {
+        i.bci >= header
+            && (i.branch_target() == Some(header)
+                || i.switch().is_some_and(|switch| {
+                    switch.default == header || switch.cases().any(|(_, target)| target == header)
+                }))
+    };
+    code.instructions().map_while(Result::ok).filter(goes_back).map(|i| i.bci).max().unwrap_or(header)
+}
 
 fn count(
     editor: &mut ClassEditor<'_, '_>,
@@ -55,6 +81,7 @@ fn count(
     method: Method<'_, '_>,
     id: u32,
     plan: &Plan,
+    recursive: bool,
     loading: bool,
 ) -> Result<Shape, EditError> {
     let Some(code) = editor.edit_method(method.index())? else {
@@ -67,9 +94,9 @@ fn count(
     // As in exact profiles: the whole length, unless it matters how far an exception let it get.
     let straight = one_way.is_straight_line() && (leaf || plan.analysis == BlockAnalysis::Default);
     let length: u32 = one_way.iter().map(|block| plan.cost(&block, &body)).sum();
-    let large = body.bytes.len() > LARGE;
+    let takes = recursive || calls_anyway(&method, &body);
     let mut inserter =
-        Inserter { code, probes, plan, id, at: None, count: None, length, large, aside: None, held: None };
+        Inserter { code, probes, plan, id, at: None, count: None, length, takes, aside: None, held: None };
     let delicate = plan.activation && activation::is_delicate(method.class().name(), method.name());
     inserter.enter(leaf, straight, loading, delicate)?;
     if !straight {
@@ -104,8 +131,8 @@ struct Inserter<'m, 'e, 'c, 'a> {
     /// Bytecodes that are not spent yet; none if it is always the same number.
     count: Option<u16>,
     length: u32,
-    /// Whether it is too large to be inlined.
-    large: bool,
+    /// Whether it takes samples that are due.
+    takes: bool,
     aside: Option<Aside>,
     /// Whether the user's agent had to wait before; none if the method does not make it wait.
     held: Option<u16>,
@@ -141,15 +168,22 @@ impl Inserter<'_, '_, '_, '_> {
         Ok(())
     }
 
-    /// Counts blocks in a local variable, and has loops spend it when a sample is due.
+    /// Counts blocks in a local variable, and has loops spend it now and then; those that call take samples.
     fn blocks(&mut self, blocks: &Blocks) -> Result<(), EditError> {
         let Some(count) = self.count else { return Ok(()) };
         let body = *self.code.code();
+        let calls = |i: &Instruction<'_>| i.info().class == InstructionClass::Invoke;
         let mut s = Snippet::new();
         for block in blocks.iter() {
             s.clear();
             if block.is_loop_header {
-                self.spend(&mut s, "loop", "I")?;
+                let inside = block.start..end_of_loop(block.start, &body);
+                let takes = self.at.is_some()
+                    && body
+                        .instructions()
+                        .map_while(Result::ok)
+                        .any(|i| inside.contains(&i.bci) && calls(&i));
+                self.spend(&mut s, if takes { "loop" } else { "spin" }, "I")?;
                 s.istore(count);
             }
             s.iinc(count, self.plan.cost(&block, &body).cast_signed());
@@ -173,7 +207,7 @@ impl Inserter<'_, '_, '_, '_> {
         let mut s = Snippet::new();
         let probe = match self.at {
             None => "leaf",
-            Some(_) if self.large => "leaveLarge",
+            Some(_) if self.takes => "leaveAndTake",
             Some(_) => "leave",
         };
         self.leave(&mut s, probe)?;

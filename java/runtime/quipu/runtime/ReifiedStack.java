@@ -11,9 +11,9 @@ import jdk.internal.vm.annotation.ForceInline;
  * node are those that have been there ever since, and a sample only looks up what was called since the last one,
  * however deep the stack is.
  *
- * <p>In front of its frames a chunk has room for a sample that is due and not taken yet: the method in which it became
- * due, and the methods of its context that were left since, youngest first. What is below the lowest frame reached
- * since then is still on the stack.
+ * <p>In front of its frames the lowest chunk has room for the record of a sample that is due and not taken yet: the
+ * method in which it became due, and the methods of its context that were left since, youngest first. What is below the
+ * lowest frame reached since then is still on the stack.
  */
 public final class ReifiedStack {
     private static final Unsafe U = Unsafe.getUnsafe();
@@ -24,22 +24,29 @@ public final class ReifiedStack {
 
     /** The chunks before and after it. */
     private static final long BEFORE = 0, AFTER = 8;
-    /** The lowest place that was on top since the sample became due: the rest of its context is below. 0 if none is. */
-    static final long LOWEST = 16;
-    /** How many spendings may yet find the sample not taken. */
-    static final long VISITS = 24;
-    /** Number of methods that were left, and the methods. */
-    static final long LEFT_BEHIND = 28, PATH = 32;
-    static final int MOST_VISITS = 246;
+    /** What to add to an address in the chunk for its place: places grow with depth, from chunk to chunk. */
+    static final long TO_PLACE = 16;
+    /** The lowest chunk, which has the record of the sample that is due. */
+    static final long RECORD = 24;
+
+    /** The lowest place that was on top since the sample became due: the rest of its context is below. */
+    static final long LOWEST = 32;
+    /** The address of that place. */
+    private static final long LOWEST_AT = 40;
+    /** Bytes of methods that were left; and the methods, as many as there is room for. */
+    private static final long LEFT_BEHIND = 48, PATH = 64;
+    private static final int PATH_SIZE = 1024;
+
     /** The first frame. */
-    static final long FRAMES = PATH + 4 * (MOST_VISITS + 2);
+    static final long FRAMES = PATH + PATH_SIZE;
     static final long FRAME = 8;
 
-    /** A sample must be taken long before the next is due, or the same context would get both. */
-    private static final int VISITS_SHIFT = 6;
-
-    /** A chunk for frames that nobody looks at, of any thread. */
+    /** A chunk for frames that nobody looks at, of any thread; in its record every place is too high to be written down. */
     static final long SCRATCH = Natives.scratch();
+
+    static {
+        U.putLong(SCRATCH + RECORD, SCRATCH);
+    }
 
     /** Where the next frame goes, and bytecodes until the next sample; in fields of the thread where it has them. */
     long top, left;
@@ -93,26 +100,20 @@ public final class ReifiedStack {
         top = bottom(first);
         loads = 0;
         held = 0;
-        forget(first);
-        forget(firstLoading);
-        if (cursor != null && (left < 0 || left > Sampler.PENDING)) {
+        clear(first);
+        clear(firstLoading);
+        if (cursor != null && (left < 0 || left > Sampler.ENDLESS / 2)) {
             // What a thread left behind that ended where nothing is sampled, or code that was instrumented before.
             left = interval();
         }
     }
 
-    private void forget(long chunk) {
-        for (; chunk != 0; chunk = U.getLong(chunk + AFTER)) {
-            clear(chunk);
+    /** No sample is due. */
+    private static void clear(long record) {
+        if (record != 0) {
+            U.putLong(record + LOWEST, Long.MAX_VALUE);
+            U.putLong(record + LEFT_BEHIND, 0);
         }
-    }
-
-    /** No sample is written down in a chunk. */
-    private void clear(long chunk) {
-        U.putLong(chunk + LOWEST, 0);
-        long visits = every() >> VISITS_SHIFT;
-        U.putInt(chunk + VISITS, visits < MOST_VISITS ? (int) visits : MOST_VISITS);
-        U.putInt(chunk + LEFT_BEHIND, 0);
     }
 
     private static long bottom(long chunk) {
@@ -184,37 +185,28 @@ public final class ReifiedStack {
         return after(at);
     }
 
-    /** A method of the sample's context is left. */
+    /** The sample becomes due in a method, or a method of its context is left. */
     @ForceInline
-    static void leaveBehind(long chunk, long at, int word) {
-        int length = U.getInt(chunk + LEFT_BEHIND);
-        U.putInt(chunk + PATH + 4L * length, word);
-        U.putInt(chunk + LEFT_BEHIND, length + 1);
-        U.putLong(chunk + LOWEST, at);
-    }
-
-    /** A sample becomes due in a method, or has been due since before it is left: takes it; returns what is left. */
-    long settle(long left, long at, int word) {
-        long chunk = at & CHUNK_OF;
-        boolean first = left >= -Sampler.PENDING;
-        if (first && chunk == SCRATCH) {
-            // It was entered before the thread had a stack.
-            return interval();
-        }
-        if (first) {
-            clear(chunk);
-        }
-        if (first || at < U.getLong(chunk + LOWEST)) {
-            leaveBehind(chunk, at, word);
-        }
-        return take(first ? left - 2 * Sampler.PENDING : left);
+    static void leaveBehind(long record, long at, long place, int word) {
+        long length = U.getLong(record + LEFT_BEHIND);
+        // Not more than there is room for: such a sample is lost.
+        U.putInt(record + PATH + (length & PATH_SIZE - 1), word);
+        U.putLong(record + LEFT_BEHIND, length + 4);
+        U.putLong(record + LOWEST_AT, at);
+        U.putLong(record + LOWEST, place);
     }
 
     /** Takes as many samples as are due in the context that was written down; returns what is left. */
     long take(long left) {
-        left += 2 * Sampler.PENDING;
-        Watcher watcher = loads == 0 && cursor != null ? Sampler.watcher : null;
-        int node = written();
+        left |= Sampler.TAKEN;
+        long record = loads == 0 ? first : firstLoading;
+        if (record == 0 || U.getLong(record + LEFT_BEHIND) == 0) {
+            // It became due in a method that was entered before the thread had a stack.
+            return interval();
+        }
+        Watcher watcher = loads == 0 ? Sampler.watcher : null;
+        int node = context(record);
+        clear(record);
         if (watcher != null && !watcher.knows(this)) {
             watcher.register(this);
             return interval();
@@ -230,30 +222,19 @@ public final class ReifiedStack {
         if (node != 0) {
             long samples = Probe.address(node) + Layout.NODE_BYTECODES;
             U.putLong(samples, U.getLong(samples) + due);
-        } else if (cursor != null) {
+        } else {
             U.getAndAddLong(null, Probe.BASE + Layout.HEADER_REFUSED, due);
         }
         return left;
     }
 
-    /** The node of the context that was written down, which is forgotten; 0 if there is none or no room for it. */
-    private int written() {
-        if (cursor == null) {
+    /** The node of the context that was written down; 0 if that is not known or the arena is full. */
+    private int context(long record) {
+        long length = U.getLong(record + LEFT_BEHIND);
+        if (length > PATH_SIZE) {
             return 0;
         }
-        for (long chunk = loads == 0 ? first : firstLoading; chunk != 0; chunk = U.getLong(chunk + AFTER)) {
-            if (U.getInt(chunk + LEFT_BEHIND) != 0) {
-                int node = context(chunk);
-                clear(chunk);
-                return node;
-            }
-        }
-        return 0;
-    }
-
-    /** The node of the context that a chunk has written down; 0 if the arena is full. */
-    private int context(long chunk) {
-        long end = U.getLong(chunk + LOWEST);
+        long end = U.getLong(record + LOWEST_AT);
         long at = end;
         int node = 0;
         for (long below = before(at); node == 0 && below != 0; below = before(at)) {
@@ -275,8 +256,9 @@ public final class ReifiedStack {
                 U.putInt(at + 4, node);
             }
         }
-        for (int i = U.getInt(chunk + LEFT_BEHIND) - 1; i >= 0 && node != 0; i--) {
-            int word = U.getInt(chunk + PATH + 4L * i);
+        while (length != 0 && node != 0) {
+            length -= 4;
+            int word = U.getInt(record + PATH + length);
             if (isDeepest(node)) {
                 folded = word;
             } else {
@@ -331,7 +313,14 @@ public final class ReifiedStack {
         }
         U.putLong(chunk + BEFORE, before);
         U.putLong(chunk + AFTER, 0);
-        clear(chunk);
+        if (before == 0) {
+            U.putLong(chunk + TO_PLACE, -chunk);
+            U.putLong(chunk + RECORD, chunk);
+            clear(chunk);
+        } else {
+            U.putLong(chunk + TO_PLACE, U.getLong(before + TO_PLACE) + before + CHUNK - chunk);
+            U.putLong(chunk + RECORD, U.getLong(before + RECORD));
+        }
         return chunk;
     }
 }

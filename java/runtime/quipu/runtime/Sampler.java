@@ -9,9 +9,9 @@ import jdk.internal.vm.annotation.ForceInline;
  * spends what is left until the next sample.
  *
  * <p>A call that might happen makes the JIT forget what it knows of memory and registers, whether it happens or not. So
- * a small method does not take the sample that becomes due in it: it writes down where that was ({@link #note}), which
- * is done without a call, and so do the methods that are left meanwhile. A loop, or a method too large to be inlined,
- * takes it.
+ * most methods do not take the sample that becomes due in them: they write down where that was ({@link #note}), which is
+ * done without a call, and so do the methods that are left meanwhile. Loops that call something anyway, methods too
+ * large to be inlined and those that may call themselves take it.
  *
  * <p>Nothing here calls instrumented code, allocates on the way that is taken often, or takes a lock there.
  */
@@ -26,12 +26,15 @@ public final class Sampler {
 
     /** More than a thread ever spends. */
     static final long ENDLESS = Long.MAX_VALUE / 2;
-    /** What is left while a sample is written down and not taken: this much less than it is. */
-    static final long PENDING = Long.MAX_VALUE / 4;
+    /** Cleared in what is left, which is negative then, while a sample is written down and not taken. */
+    static final long TAKEN = 1L << 62;
     /** Class loading has begun already. */
     private static final long BEGUN = Long.MIN_VALUE;
     /** Bytecodes a loop may keep to itself. */
-    private static final long FLUSH = 1 << 10;
+    private static final int FLUSH = 1 << 10;
+    /** Below so many bytecodes from one sample to the next, samples are taken where they become due. */
+    private static final long CLOSE = 2_000;
+    private static final boolean AT_ONCE = U.getLong(Probe.BASE + Layout.HEADER_EVERY) < CLOSE;
 
     /** For threads that cannot have one of their own. */
     private static final ReifiedStack NOWHERE = new ReifiedStack();
@@ -109,9 +112,9 @@ public final class Sampler {
         spend(at, word, bytecodes);
     }
 
-    /** Leaves a method that is too large to be inlined: it takes samples. */
+    /** The same in a method that takes samples. */
     @ForceInline
-    public static void leaveLarge(long at, int word, int bytecodes) {
+    public static void leaveAndTake(long at, int word, int bytecodes) {
         setTop(at);
         long left = left() - bytecodes;
         setLeft(left >= 0 ? left : settle(left, at, word));
@@ -129,19 +132,30 @@ public final class Sampler {
         spend(top(), word, bytecodes);
     }
 
-    /**
-     * In a loop: takes a sample that is due, and spends what was counted once it is large; returns what is still to be
-     * spent. Were it spent just when that makes a sample due, the loop would get the samples of all that it calls.
-     */
+    /** In a loop: spends what was counted once it is large; returns what is still to be spent. */
     @ForceInline
-    public static int loop(long at, int word, int bytecodes) {
-        return (left() | FLUSH - bytecodes) >= 0 ? bytecodes : turn(at, word, bytecodes);
+    public static int spin(long at, int word, int bytecodes) {
+        if (bytecodes < FLUSH) {
+            return bytecodes;
+        }
+        spend(at, word, bytecodes);
+        return 0;
     }
 
     /** The same in a method that is not on the stack. */
     @ForceInline
-    public static int loop(int word, int bytecodes) {
-        return loop(top(), word, bytecodes);
+    public static int spin(int word, int bytecodes) {
+        return spin(top(), word, bytecodes);
+    }
+
+    /**
+     * In a loop that takes samples: does so if one is due, and spends what was counted once it is large; returns what
+     * is still to be spent. Were it spent just when that makes a sample due, the loop would get the samples of all that
+     * it calls.
+     */
+    @ForceInline
+    public static int loop(long at, int word, int bytecodes) {
+        return (left() | FLUSH - bytecodes) >= 0 ? bytecodes : turn(at, word, bytecodes);
     }
 
     /** The method has caught an exception: it is the youngest again. */
@@ -211,33 +225,28 @@ public final class Sampler {
     @ForceInline
     private static void spend(long at, int word, int bytecodes) {
         long left = left() - bytecodes;
-        setLeft(left >= 0 ? left : note(left, at, word));
+        setLeft(left >= 0 ? left : AT_ONCE ? settle(left, at, word) : note(left, at, word));
     }
 
     /**
-     * Writes down, in the chunk of the stack, that a sample is due in a method that is left, or that a method of its
-     * context is left. Returns what is left.
+     * Writes down that a sample is due in a method that is left, or that a method of its context is left. Returns what
+     * is left. This is part of every method: it must be small and call nothing.
      */
     @ForceInline
     private static long note(long left, long at, int word) {
         long chunk = at & ReifiedStack.CHUNK_OF;
-        boolean first = left >= -PENDING;
-        int visits = U.getInt(chunk + ReifiedStack.VISITS) - 1;
-        long lowest = U.getLong(chunk + ReifiedStack.LOWEST);
-        if (visits < 0 || first != (lowest == 0)) {
-            return settle(left, at, word);
+        long record = U.getLong(chunk + ReifiedStack.RECORD);
+        long place = at + U.getLong(chunk + ReifiedStack.TO_PLACE);
+        if (place < U.getLong(record + ReifiedStack.LOWEST)) {
+            ReifiedStack.leaveBehind(record, at, place, word);
         }
-        U.putInt(chunk + ReifiedStack.VISITS, visits);
-        if (first || at < lowest) {
-            ReifiedStack.leaveBehind(chunk, at, word);
-        }
-        return first ? left - 2 * PENDING : left;
+        return left & ~TAKEN;
     }
 
     /** A sample is due, here or since some time: takes it; returns what is left. */
     @DontInline
     private static long settle(long left, long at, int word) {
-        return stack().settle(left, at, word);
+        return stack().take(note(left, at, word));
     }
 
     @DontInline
@@ -249,7 +258,7 @@ public final class Sampler {
         }
         if (bytecodes > FLUSH) {
             left -= bytecodes;
-            left = left >= 0 ? left : stack.settle(left, at, word);
+            left = left >= 0 ? left : stack.take(note(left, at, word));
             bytecodes = 0;
         }
         setLeft(left);
@@ -263,11 +272,7 @@ public final class Sampler {
 
     @DontInline
     private static long deepen(long at) {
-        ReifiedStack stack = stack();
-        if (left() < 0) {
-            setLeft(stack.take(left()));
-        }
-        return stack.deepen(at);
+        return stack().deepen(at);
     }
 
     /** The seed of every thread's random numbers. */

@@ -15,7 +15,8 @@ const FLAGS: [&str; 6] = [
 ];
 
 fn program() -> Program {
-    Program::new("Hot").arguments(["20"]).quipu(["--deterministic", "--bytecodes", "1000"])
+    // So many that samples are written down before they are taken.
+    Program::new("Hot").arguments(["20"]).quipu(["--deterministic", "--bytecodes", "2000"])
 }
 
 /// The application's threads. The command differs in the flag that was given.

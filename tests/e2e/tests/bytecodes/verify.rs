@@ -18,3 +18,12 @@ fn samples_tell_how_accurate_they_are() {
         assert!(run.profile().metric("samples.bytecodes").is_some());
     });
 }
+
+/// Where small methods only call each other, nobody else comes by to take a sample that was written down.
+#[test]
+fn samples_of_recursion_are_accurate() {
+    let program = Program::new("Circles").arguments(["26"]);
+    program.quipu(["--bytecodes", "2000", "--verify", "--deterministic"]).on_every_jdk(|run| {
+        assert!(overlap(&run.stderr) > 90.0, "{}", run.said());
+    });
+}
