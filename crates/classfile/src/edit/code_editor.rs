@@ -192,30 +192,39 @@ impl<'e, 'c, 'a> CodeEditor<'e, 'c, 'a> {
         Ok(())
     }
 
+    #[inline]
     fn insert(&mut self, bci: u32, rank: Rank, snippet: &Snippet) -> Result<(), EditError> {
-        if !self.class.scratch.scan.is_start(bci) {
+        let scratch = &mut self.class.scratch;
+        if !scratch.scan.is_start(bci) {
             return Err(EditError::NotAnInstruction { bci });
         }
-        if snippet.bytes().is_empty() && snippet.error().is_none() {
-            return Ok(());
-        }
-        Self::check_balanced(snippet)?;
-        let bci = u16::try_from(bci).map_err(|_| EditError::NotAnInstruction { bci })?;
-        let place = Insertion::place(bci, rank);
-        let layout = &self.class.scratch.layout;
+        let place = Insertion::place(bci as u16, rank);
+        let layout = &mut scratch.layout;
         let comes_last = layout.insertions.last().is_none_or(|last| last.is_before(place));
-        let in_use = u16::try_from(layout.snippets.len()).ok().filter(|_| comes_last);
-        let insertion = match (snippet.short(), in_use) {
-            (Some((bytes, len)), Some(in_use)) => Insertion::short(place, in_use, bytes, len),
-            _ => Insertion::kept(place, self.keep(snippet)?),
+        let (insertion, len) = match snippet.short().filter(|_| comes_last) {
+            Some((bytes, len)) => (Insertion::short(place, layout.snippets.len() as u16, bytes, len), len),
+            None => {
+                let Some(span) = self.keep_balanced(snippet)? else { return Ok(()) };
+                (Insertion::kept(place, span), span.len.into())
+            }
         };
         if rank == Rank::Entry {
             self.entry_growth = self.entry_growth.max(snippet.max_growth());
         } else {
             self.growth = self.growth.max(snippet.max_growth());
         }
-        self.class.scratch.layout.insertions.push(insertion);
+        self.class.scratch.layout.insert(insertion, len);
         Ok(())
+    }
+
+    /// Keeps a snippet that leaves the stack as it was; nothing if it is empty.
+    #[inline(never)]
+    fn keep_balanced(&mut self, snippet: &Snippet) -> Result<Option<Span>, EditError> {
+        if snippet.bytes().is_empty() && snippet.error().is_none() {
+            return Ok(None);
+        }
+        Self::check_balanced(snippet)?;
+        self.keep(snippet).map(Some)
     }
 
     /// Run once per invocation, before everything else, also where the first instruction is a branch target.
@@ -321,7 +330,7 @@ impl<'e, 'c, 'a> CodeEditor<'e, 'c, 'a> {
 
     /// Writes the edited method. On error the method stays as it was.
     pub fn finish(mut self) -> Result<Edited, EditError> {
-        if self.method.is_empty_finalizer() {
+        if self.code.bytes.len() == 1 && self.method.is_empty_finalizer() {
             return Err(EditError::EmptyFinalizer);
         }
         let deepest = (u32::from(self.code.max_stack) + self.growth)

@@ -163,6 +163,13 @@ fn table<const N: usize>(
 }
 
 fn lines(out: &mut Vec<u8>, attribute: &Attribute<'_>, layout: &Layout) -> Result<(), EditError> {
+    if let Some(shift) = layout.positions.only_shift() {
+        return table(out, attribute, |[hi, lo, _, _]| {
+            let bci = u16::from_be_bytes([*hi, *lo]);
+            [*hi, *lo] = if bci == 0 { [0; 2] } else { bci.wrapping_add(shift).to_be_bytes() };
+            Some(())
+        });
+    }
     table(out, attribute, |[hi, lo, _, _]| {
         [*hi, *lo] = (range_start(layout, u16::from_be_bytes([*hi, *lo])) as u16).to_be_bytes();
         Some(())

@@ -2,7 +2,7 @@
 //! code is written.
 
 use super::pen::SPARE;
-use crate::code::Code;
+use super::positions::Positions;
 use crate::scan::Scan;
 
 /// Bytes of a `goto_w`.
@@ -126,13 +126,15 @@ pub(crate) struct EdgeInsertion {
     pub(crate) position: u32,
 }
 
-/// Old positions to new ones.
+/// What is inserted, and where everything goes.
 #[derive(Debug, Default)]
 pub(crate) struct Layout {
-    /// What to add (modulo 2^16, which all positions stay below) to an old position to get to the place where branches
-    /// to it arrive. Two bytes per byte of code: this is the largest buffer of an edit.
-    shift: Vec<u16>,
+    pub(crate) positions: Positions,
     pub(crate) insertions: Vec<Insertion>,
+    /// Are insertions out of order?
+    mixed: bool,
+    /// Bytes of all insertions.
+    inserted: u64,
     pub(crate) edges: Vec<EdgeInsertion>,
     pub(crate) snippets: Vec<u8>,
     /// The snippet kept last.
@@ -153,6 +155,7 @@ pub(crate) struct Layout {
 impl Layout {
     pub(crate) fn clear(&mut self) {
         self.insertions.clear();
+        (self.mixed, self.inserted) = (false, 0);
         self.edges.clear();
         self.snippets.clear();
         self.last_snippet = None;
@@ -162,7 +165,7 @@ impl Layout {
     /// Where branches to the old position go.
     #[inline]
     pub(crate) fn label(&self, bci: u32) -> u32 {
-        u32::from((bci as u16).wrapping_add(self.shift.get(bci as usize).copied().unwrap_or(0)))
+        self.positions.label(bci)
     }
 
     /// Where the instruction itself is, after anything inserted before it.
@@ -188,41 +191,34 @@ impl Layout {
         self.edges.get(first).filter(|e| e.key == key).map(|e| e.position)
     }
 
+    /// Adds a snippet of `len` bytes.
+    #[inline]
+    pub(crate) fn insert(&mut self, insertion: Insertion, len: usize) {
+        self.mixed |= self.insertions.last().is_some_and(|last| *last > insertion);
+        self.inserted += len as u64;
+        self.insertions.push(insertion);
+    }
+
     /// Puts everything in order before the code is written.
-    pub(crate) fn sort(&mut self, code: &Code<'_>) {
-        if !self.insertions.is_sorted() {
+    pub(crate) fn sort(&mut self) {
+        if self.mixed {
             self.insertions.sort_unstable();
         }
-        self.edges.sort_by_key(|e| e.key);
+        if !self.edges.is_empty() {
+            self.edges.sort_by_key(|e| e.key);
+        }
         let entry = self.insertions.iter().take_while(|i| i.rank() == Rank::Entry as u8);
         self.entry_len = entry.map(|i| u32::from(i.len())).sum();
-        self.snippets.extend([0; SPARE]);
-        let needed = code.bytes.len() + 1 + SPARE;
-        if self.shift.len() < needed {
-            // The old ones are of no use.
-            self.shift = vec![0; needed];
+        if !self.snippets.is_empty() {
+            self.snippets.extend([0; SPARE]);
         }
     }
 
     /// No more bytes than this are added to the code by snippets and what jumps to and from them.
     pub(crate) fn growth(&self, scan: &Scan) -> u64 {
-        let inserted: u64 = self.insertions.iter().map(|i| u64::from(i.len())).sum();
         let on_edges: u64 = self.edges.iter().map(|e| u64::from(e.snippet.len) + FAR).sum();
         // A branch becomes an inverted one and a far jump, a switch may need padding.
-        inserted + on_edges + FAR * scan.jumps.len() as u64
-    }
-
-    /// Sets where branches to the old positions `[from, to)` go, `shift` bytes from there. Like [`Pen`](super::pen::Pen)
-    /// copies: possibly some more, which are set next.
-    #[inline]
-    pub(crate) fn set_labels(&mut self, from: usize, to: usize, shift: u16) {
-        let mut at = from;
-        while at < to
-            && let Some(run) = self.shift.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<SPARE>())
-        {
-            *run = [shift; SPARE];
-            at += SPARE;
-        }
+        self.inserted + on_edges + FAR * scan.jumps.len() as u64
     }
 
     /// Gives stubs their positions after the code, which ends at `code_end`.

@@ -8,6 +8,7 @@ mod layout;
 mod output;
 mod pen;
 mod pool;
+mod positions;
 mod simulate;
 mod snippet;
 mod this;

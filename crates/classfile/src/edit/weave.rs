@@ -24,7 +24,7 @@ pub(crate) fn code(
     scan: &Scan,
     layout: &mut Layout,
 ) -> Result<(), EditError> {
-    layout.sort(code);
+    layout.sort();
     let most = code.bytes.len() as u64 + layout.growth(scan);
     // Far above what can be shrunk to a method by fewer long jumps than expected.
     if most > 1 << 20 {
@@ -61,13 +61,14 @@ fn pass(pen: &mut Pen<'_>, attribute: &Attribute<'_>, code: &Code<'_>, scan: &Sc
     let insertions = std::mem::take(&mut layout.insertions);
     let mut jumps = scan.jumps.iter().map(|bci| usize::from(*bci));
     let mut jump = jumps.next();
-    let (mut copied, mut labelled) = (0, 0);
     layout.jumps.clear();
+    layout.positions.begin(code, insertions.len());
+    // Where the next piece of old code is, and the first position whose distance to the new one is not known yet.
+    let (mut copied, mut unknown) = (0, 0);
     let mut run = |pen: &mut Pen<'_>, layout: &mut Layout, copied: usize, to: usize| {
+        layout.positions.step(unknown, (pen.position() as u16).wrapping_sub(copied as u16));
+        unknown = to + 1;
         pen.copy(old, copied, to);
-        let shift = (pen.position() as u16).wrapping_sub(to as u16);
-        layout.set_labels(labelled, to + 1, shift);
-        labelled = to + 1;
     };
     for &insertion in &insertions {
         let bci = insertion.bci() as usize;
@@ -76,16 +77,14 @@ fn pass(pen: &mut Pen<'_>, attribute: &Attribute<'_>, code: &Code<'_>, scan: &Sc
             copied = copy_jump(pen, code, at, layout);
             jump = jumps.next();
         }
-        if copied <= bci {
-            run(pen, layout, copied, bci);
-            copied = bci;
-        }
+        run(pen, layout, copied, bci);
+        copied = bci;
         match insertion.held() {
             Held::Short(bytes, len) => pen.put_some(bytes, len),
             Held::Kept(span) => snippet(pen, layout, span),
         }
         if insertion.is_above_label() {
-            layout.set_labels(bci, bci + 1, (pen.position() as u16).wrapping_sub(bci as u16));
+            layout.positions.step(bci, (pen.position() as u16).wrapping_sub(bci as u16));
         }
     }
     while let Some(at) = jump {
@@ -94,6 +93,7 @@ fn pass(pen: &mut Pen<'_>, attribute: &Attribute<'_>, code: &Code<'_>, scan: &Sc
         jump = jumps.next();
     }
     run(pen, layout, copied, code.bytes.len());
+    layout.positions.reach(code.bytes.len());
     layout.insertions = insertions;
 }
 
