@@ -6,7 +6,7 @@
 use crate::code::Code;
 use crate::error::{Error, ErrorKind};
 use crate::instruction::{Instruction, branch_target_at, length_at};
-use crate::opcode::{self, InstructionClass, is_plain, length_of, opcode, packed};
+use crate::opcode::{self, InstructionClass, STOP, opcode, step};
 
 /// What is known of 64 bytes of code, a bit for each.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,19 +45,27 @@ impl Scan {
         self.marks.resize(bytes.len() / 64 + 1, Marks::default());
         self.jumps.clear();
         self.returns.clear();
-        let mut lengths = [0u8; 64];
+        // Where the next instruction is, seen from each of some bytes as if they all were instructions.
+        let mut next = [0; 256];
         let mut bci = 0;
         for (i, chunk) in bytes.chunks(64).enumerate() {
-            for (length, &op) in lengths.iter_mut().zip(chunk) {
-                *length = packed(op);
+            for ((next, &op), at) in next.iter_mut().zip(chunk).zip(0u8..) {
+                *next = at.wrapping_add(step(op));
             }
             let base = i * 64;
             let mut starts = 0;
             let mut at = bci - base;
             while at < chunk.len() {
-                starts |= 1 << (at % 64);
-                let packed = lengths.get(at % 64).copied().unwrap_or(0);
-                at += if is_plain(packed) { length_of(packed) } else { self.control(bytes, base + at)? };
+                let mut place = at as u8;
+                while place < chunk.len() as u8 {
+                    starts |= 1 << (place % 64);
+                    place = next.get(usize::from(place)).copied().unwrap_or(0);
+                }
+                at = place.into();
+                if place >= STOP {
+                    at -= usize::from(STOP);
+                    at += self.control(bytes, base + at)?;
+                }
             }
             bci = base + at;
             if let Some(marks) = self.marks.get_mut(i) {
@@ -72,8 +80,42 @@ impl Scan {
     }
 
     /// Notes an instruction that transfers control or has no fixed length; returns its length.
-    #[inline(never)]
+    #[inline]
     fn control(&mut self, code: &[u8], bci: usize) -> Result<usize, Error> {
+        // Code is shorter than 64 KB.
+        let place = bci as u16;
+        match code.get(bci..).unwrap_or_default() {
+            [opcode::IRETURN..=opcode::RETURN, ..] => {
+                self.returns.push(place);
+                self.ends(bci + 1, false);
+                Ok(1)
+            }
+            [op @ (opcode::IFEQ..=opcode::GOTO | opcode::IFNULL | opcode::IFNONNULL), hi, lo, ..] => {
+                self.jumps.push(place);
+                let offset = i16::from_be_bytes([*hi, *lo]);
+                self.target(bci, (bci as u32).wrapping_add_signed(offset.into()))?;
+                self.ends(bci + 3, *op != opcode::GOTO);
+                Ok(3)
+            }
+            [opcode::ATHROW, ..] => {
+                self.ends(bci + 1, false);
+                Ok(1)
+            }
+            _ => self.rare_control(code, bci),
+        }
+    }
+
+    /// The instruction before this position transfers control.
+    #[inline]
+    fn ends(&mut self, next: usize, falls_through: bool) {
+        if let Some(marks) = self.marks.get_mut(next / 64) {
+            marks.after |= 1 << (next % 64);
+            marks.apart |= u64::from(!falls_through) << (next % 64);
+        }
+    }
+
+    #[inline(never)]
+    fn rare_control(&mut self, code: &[u8], bci: usize) -> Result<usize, Error> {
         let bad = |op| Error::new(bci, ErrorKind::BadInstruction(op));
         let op = code.get(bci).copied().unwrap_or(0);
         let length = length_at(code, bci).ok_or_else(|| bad(op))?;
@@ -81,17 +123,14 @@ impl Scan {
             opcode::WIDE => code.get(bci + 1).copied().unwrap_or(0),
             op => op,
         };
-        // Code is shorter than 64 KB.
-        let place = bci as u16;
         let class = opcode(effective).class;
         match class {
-            InstructionClass::Return => self.returns.push(place),
             InstructionClass::Branch | InstructionClass::Goto | InstructionClass::Jsr => {
-                self.jumps.push(place);
+                self.jumps.push(bci as u16);
                 self.target(bci, branch_target_at(code, bci, length).ok_or_else(|| bad(op))?)?;
             }
             InstructionClass::Switch => {
-                self.jumps.push(place);
+                self.jumps.push(bci as u16);
                 if let Some(switch) = Instruction::at(code, bci as u32)?.switch() {
                     self.target(bci, switch.default)?;
                     for (_, target) in switch.cases() {
@@ -99,17 +138,10 @@ impl Scan {
                     }
                 }
             }
-            InstructionClass::Throw | InstructionClass::Ret => {}
+            InstructionClass::Ret => {}
             _ => return Ok(length),
         }
-        let next = bci + length;
-        if let Some(marks) = self.marks.get_mut(next / 64) {
-            let bit = 1 << (next % 64);
-            marks.after |= bit;
-            if !opcode(effective).falls_through() {
-                marks.apart |= bit;
-            }
-        }
+        self.ends(bci + length, opcode(effective).falls_through());
         Ok(length)
     }
 

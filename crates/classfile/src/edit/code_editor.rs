@@ -201,9 +201,10 @@ impl<'e, 'c, 'a> CodeEditor<'e, 'c, 'a> {
         let place = Insertion::place(bci as u16, rank);
         let layout = &mut scratch.layout;
         let comes_last = layout.insertions.last().is_none_or(|last| last.is_before(place));
-        let (insertion, len) = match snippet.short().filter(|_| comes_last) {
-            Some((bytes, len)) => (Insertion::short(place, layout.snippets.len() as u16, bytes, len), len),
-            None => {
+        let in_use = u16::try_from(layout.snippets.len()).ok().filter(|_| comes_last);
+        let (insertion, len) = match (snippet.short(), in_use) {
+            (Some((bytes, len)), Some(in_use)) => (Insertion::short(place, in_use, bytes, len), len),
+            _ => {
                 let Some(span) = self.keep_balanced(snippet)? else { return Ok(()) };
                 (Insertion::kept(place, span), span.len.into())
             }

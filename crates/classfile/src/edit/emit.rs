@@ -8,6 +8,7 @@ use super::{CatchAll, CodeEditor};
 use crate::class::Attribute;
 use crate::code::Code;
 use crate::error::{EditError, Error};
+use crate::pool::ConstantPool;
 use crate::read::be16;
 
 /// Writes the whole attribute, name and length included, at the end of `out`. Returns the length of the code.
@@ -25,7 +26,7 @@ pub(crate) fn code_attribute(
     let ([a, b], [c, d]) = (max_stack.to_be_bytes(), max_locals.to_be_bytes());
     out.extend_from_slice(&[a, b, c, d, 0, 0, 0, 0]);
     let start = out.len();
-    weave::code(out, &editor.attribute, &code, &scratch.scan, &mut scratch.layout)?;
+    weave::code(out, editor.class.class.bytes(), &editor.attribute, &code, &scratch.scan, &mut scratch.layout)?;
     let catch_all = editor.place_catch_all(regions)?;
     if let Some(catch_all) = &catch_all {
         for _ in 0..catch_all.copies() {
@@ -38,6 +39,54 @@ pub(crate) fn code_attribute(
     attributes(editor, out, catch_all.as_ref())?;
     end(out, body)?;
     Ok(size)
+}
+
+/// What an attribute of code is, as far as it matters here.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Frames,
+    Lines,
+    Variables,
+    TypeAnnotations,
+    Other,
+}
+
+/// Kinds of attributes by the index of their name: methods of a class use the same few.
+#[derive(Debug)]
+pub(crate) struct Kinds([(u16, Kind); Kinds::KEPT]);
+
+impl Default for Kinds {
+    fn default() -> Self {
+        // No name has index 0.
+        Kinds([(0, Kind::Other); Self::KEPT])
+    }
+}
+
+impl Kinds {
+    const KEPT: usize = 8;
+
+    #[inline]
+    fn of(&mut self, name_index: u16, pool: &ConstantPool<'_>) -> Result<Kind, Error> {
+        match self.0.get(usize::from(name_index) % Self::KEPT) {
+            Some(&(index, kind)) if index == name_index && index != 0 => Ok(kind),
+            _ => self.find(name_index, pool),
+        }
+    }
+
+    #[cold]
+    fn find(&mut self, name_index: u16, pool: &ConstantPool<'_>) -> Result<Kind, Error> {
+        let kind = match pool.utf8(name_index)? {
+            b"StackMapTable" => Kind::Frames,
+            b"LineNumberTable" => Kind::Lines,
+            b"LocalVariableTable" | b"LocalVariableTypeTable" => Kind::Variables,
+            b"RuntimeVisibleTypeAnnotations" | b"RuntimeInvisibleTypeAnnotations" => Kind::TypeAnnotations,
+            _ => Kind::Other,
+        };
+        if let Some(kept) = self.0.get_mut(usize::from(name_index) % Self::KEPT) {
+            *kept = (name_index, kind);
+        }
+        Ok(kind)
+    }
 }
 
 fn patch(out: &mut [u8], at: usize, value: u32) {
@@ -86,19 +135,16 @@ fn attributes(
     let mut table_written = !has_stack_maps;
     out.extend(count.to_be_bytes());
     for attribute in code.attributes.iter() {
-        let name = editor.class.class.pool().utf8(attribute.name_index)?;
-        match name {
-            b"StackMapTable" if has_stack_maps => {
+        match editor.class.kinds.of(attribute.name_index, editor.class.class.pool())? {
+            Kind::Frames if has_stack_maps => {
                 table_written = true;
                 let start = begin(out, attribute.name_index);
                 frame_table::write(editor, out, Some(attribute.data), catch_all)?;
                 end(out, start)?;
             }
-            b"LineNumberTable" => lines(out, &attribute, &editor.class.scratch.layout)?,
-            b"LocalVariableTable" | b"LocalVariableTypeTable" => {
-                variables(out, &attribute, &code, &editor.class.scratch.layout)?;
-            }
-            b"RuntimeVisibleTypeAnnotations" | b"RuntimeInvisibleTypeAnnotations" => {
+            Kind::Lines => lines(out, &attribute, &editor.class.scratch.layout)?,
+            Kind::Variables => variables(out, &attribute, &code, &editor.class.scratch.layout)?,
+            Kind::TypeAnnotations => {
                 let start = out.len();
                 if super::type_annotations::relocate(out, &attribute, &editor.class.scratch.layout).is_err() {
                     // The VM does not look inside until reflection asks; neither do we insist.
@@ -106,7 +152,7 @@ fn attributes(
                     copy(out, &attribute);
                 }
             }
-            _ => copy(out, &attribute),
+            Kind::Frames | Kind::Other => copy(out, &attribute),
         }
     }
     if !table_written && (catch_all.is_some() || !editor.class.scratch.layout.edges.is_empty()) {

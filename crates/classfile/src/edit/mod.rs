@@ -52,6 +52,7 @@ pub struct ClassEditor<'c, 'a> {
     pub(crate) class: &'c ClassFile<'a>,
     pub(crate) pool: PoolEditor<'c, 'a>,
     pub(crate) scratch: Scratch,
+    pub(crate) kinds: emit::Kinds,
 }
 
 impl<'c, 'a> ClassEditor<'c, 'a> {
@@ -64,7 +65,7 @@ impl<'c, 'a> ClassEditor<'c, 'a> {
     pub fn with_scratch(class: &'c ClassFile<'a>, mut scratch: Scratch) -> Self {
         scratch.output.clear();
         let pool = PoolEditor::new(class.pool(), std::mem::take(&mut scratch.pool));
-        ClassEditor { class, pool, scratch }
+        ClassEditor { class, pool, scratch, kinds: emit::Kinds::default() }
     }
 
     /// The class being edited, as it was.

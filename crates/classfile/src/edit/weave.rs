@@ -13,17 +13,20 @@ use crate::instruction::{Instruction, branch_target_at, length_at};
 use crate::opcode::{self, InstructionClass, opcode};
 use crate::scan::Scan;
 
-/// Where in a `Code` attribute's body the code begins.
-const CODE_AT: usize = 8;
+/// Where in a `Code` attribute the code begins: after name, length, sizes of stack and locals, and its own length.
+const CODE_AT: usize = 14;
 
 /// Writes the code and its stubs at the end of `out`.
 pub(crate) fn code(
     out: &mut Vec<u8>,
+    class: &[u8],
     attribute: &Attribute<'_>,
     code: &Code<'_>,
     scan: &Scan,
     layout: &mut Layout,
 ) -> Result<(), EditError> {
+    // Runs are copied from the class: behind the code there are bytes to spare.
+    let old = class.get(attribute.offset + CODE_AT..).unwrap_or_default();
     layout.sort();
     let most = code.bytes.len() as u64 + layout.growth(scan);
     // Far above what can be shrunk to a method by fewer long jumps than expected.
@@ -35,7 +38,7 @@ pub(crate) fn code(
     out.resize(start + most as usize + SPARE, 0);
     let mut pen = Pen::new(out.get_mut(start..).unwrap_or_default());
     loop {
-        pass(&mut pen, attribute, code, scan, layout);
+        pass(&mut pen, old, code, scan, layout);
         layout.place_stubs(pen.position());
         if layout.stubs_end > 65_535 {
             return Err(EditError::TooLarge { size: layout.stubs_end });
@@ -55,9 +58,7 @@ pub(crate) fn code(
 
 /// Copies runs of code, with snippets and jumps in between.
 #[inline(never)]
-fn pass(pen: &mut Pen<'_>, attribute: &Attribute<'_>, code: &Code<'_>, scan: &Scan, layout: &mut Layout) {
-    // Runs are copied from the attribute: where its code ends there are bytes to spare.
-    let old = attribute.data.get(CODE_AT..).unwrap_or_default();
+fn pass(pen: &mut Pen<'_>, old: &[u8], code: &Code<'_>, scan: &Scan, layout: &mut Layout) {
     let insertions = std::mem::take(&mut layout.insertions);
     let mut jumps = scan.jumps.iter().map(|bci| usize::from(*bci));
     let mut jump = jumps.next();
