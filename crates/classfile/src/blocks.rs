@@ -88,7 +88,7 @@ pub struct Blocks {
 }
 
 /// A block but for its end, which is where the next one starts. Small: the precise analysis makes one of every few bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Start {
     bci: u16,
     instructions: u16,
@@ -133,32 +133,48 @@ impl Blocks {
     ) {
         self.list.clear();
         self.end = code.bytes.len() as u32;
-        let marks = || scan.marks().iter().zip((0..).step_by(64));
-        let leaders = |marks: &Marks, base: u32, ended: &mut bool| {
-            let mut leaders = marks.targets | marks.handlers | marks.after;
-            if let Some(classes) = analysis.more_enders() {
-                leaders |= leaders_after(classes, marks, base, code, pool, ended);
+        match analysis.more_enders() {
+            None => self.collect(scan, |_, _| 0),
+            Some(classes) => {
+                let mut ended = false;
+                let after = |starts, base| leaders_after(classes, starts, base, code, pool, &mut ended);
+                if self.list.capacity() < code.bytes.len() {
+                    let mut ended = false;
+                    let after = |starts, base| leaders_after(classes, starts, base, code, pool, &mut ended);
+                    self.reserve(scan, after);
+                }
+                self.collect(scan, after);
             }
-            // The first block starts in any case.
-            if base == 0 { leaders & !1 } else { leaders }
-        };
-        if self.list.capacity() < code.bytes.len() {
-            let mut ended = false;
-            let count = marks().map(|(marks, base)| leaders(marks, base, &mut ended).count_ones() as usize);
-            self.list.reserve_exact(count.sum::<usize>() + 1);
         }
-        let mut current = Start::new(0, &scan.marks().first().copied().unwrap_or_default());
-        let mut ended = false;
-        for (marks, base) in marks() {
-            let mut starts = marks.starts;
-            let mut leaders = leaders(marks, base, &mut ended);
+    }
+
+    /// Makes room for as many blocks as there will be.
+    fn reserve(&mut self, scan: &Scan, mut more: impl FnMut(u64, u32) -> u64) {
+        let count = |((starts, marks), base): ((u64, Marks), u32)| {
+            (marks.leaders() | more(starts, base)).count_ones() as usize
+        };
+        let count: usize = scan.all().zip((0..).step_by(64)).map(count).sum();
+        self.list.reserve_exact(count + 1);
+    }
+
+    /// Lists the blocks that start where control comes from elsewhere, and where `more` says.
+    #[inline]
+    fn collect(&mut self, scan: &Scan, mut more: impl FnMut(u64, u32) -> u64) {
+        let mut current = Start::default();
+        for ((mut starts, marks), base) in scan.all().zip((0..).step_by(64)) {
+            let mut leaders = marks.leaders() | more(starts, base);
+            if base == 0 {
+                // The first block starts in any case.
+                current = Start::new(0, &marks);
+                leaders &= !1;
+            }
             while leaders != 0 {
                 let bit = leaders.trailing_zeros();
                 let before = starts & ((1 << bit) - 1);
                 starts ^= before;
                 current.instructions += before.count_ones() as u16;
                 self.list.push(current);
-                current = Start::new(base + bit, marks);
+                current = Start::new(base + bit, &marks);
                 leaders &= leaders - 1;
             }
             current.instructions += starts.count_ones() as u16;
@@ -247,14 +263,13 @@ impl Blocks {
 /// Which of these 64 bytes follow an instruction of one of the classes; `ended` is carried from one call to the next.
 fn leaders_after(
     classes: InstructionClasses,
-    marks: &Marks,
+    mut starts: u64,
     base: u32,
     code: &Code<'_>,
     pool: &ConstantPool<'_>,
     ended: &mut bool,
 ) -> u64 {
     let mut leaders = 0;
-    let mut starts = marks.starts;
     while starts != 0 {
         let bit = starts.trailing_zeros();
         leaders |= u64::from(*ended) << bit;

@@ -167,9 +167,6 @@ impl<'a> ConstantPool<'a> {
         if index > count {
             return Err(Error::malformed(at, "long constant past the end of the pool"));
         }
-        if u32::try_from(at).is_err() {
-            return Err(Error::malformed(0, "class file over 4 GB"));
-        }
         offsets.resize(count, 0);
         Ok(ConstantPool { bytes, offsets, end: at })
     }

@@ -8,11 +8,9 @@ use crate::error::{Error, ErrorKind};
 use crate::instruction::{Instruction, branch_target_at, length_at};
 use crate::opcode::{self, InstructionClass, STOP, opcode, step};
 
-/// What is known of 64 bytes of code, a bit for each.
+/// Where control goes in 64 bytes of code, a bit for each.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Marks {
-    /// An instruction starts here.
-    pub(crate) starts: u64,
     /// A branch, switch or `jsr` goes here.
     pub(crate) targets: u64,
     /// An exception handler starts here.
@@ -25,14 +23,29 @@ pub(crate) struct Marks {
     pub(crate) apart: u64,
 }
 
+impl Marks {
+    /// Where blocks start in every analysis.
+    #[inline]
+    pub(crate) fn leaders(&self) -> u64 {
+        self.targets | self.handlers | self.after
+    }
+}
+
 /// Marks of all code bytes (and one past the end), and the instructions that hold code offsets.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
+    /// A bit for each byte at which an instruction starts.
+    starts: Vec<u64>,
+    /// As many, or none if nothing is marked: most methods are straight to their end.
     marks: Vec<Marks>,
+    /// Length of the code.
+    len: usize,
     /// Branches and switches in code order.
     pub(crate) jumps: Vec<u16>,
     /// All returns in code order.
     pub(crate) returns: Vec<u16>,
+    /// Number of switches.
+    pub(crate) switches: usize,
 }
 
 impl Scan {
@@ -40,11 +53,13 @@ impl Scan {
     #[inline(never)]
     pub(crate) fn run(&mut self, code: &Code<'_>) -> Result<(), Error> {
         let bytes = code.bytes;
+        self.len = bytes.len();
+        self.starts.clear();
+        self.starts.reserve_exact(bytes.len() / 64 + 1);
         self.marks.clear();
-        self.marks.reserve_exact(bytes.len() / 64 + 1);
-        self.marks.resize(bytes.len() / 64 + 1, Marks::default());
         self.jumps.clear();
         self.returns.clear();
+        self.switches = 0;
         // Where the next instruction is, seen from each of some bytes as if they all were instructions.
         let mut next = [0; 256];
         let mut bci = 0;
@@ -68,15 +83,30 @@ impl Scan {
                 }
             }
             bci = base + at;
-            if let Some(marks) = self.marks.get_mut(i) {
-                marks.starts = starts;
-            }
+            self.starts.push(starts);
         }
         if bci != bytes.len() {
             return Err(Error::malformed(bci, "last instruction cut short"));
         }
+        // The end of the code has a place as well.
+        self.starts.resize(bytes.len() / 64 + 1, 0);
         self.exceptions(code)?;
-        self.check(bytes.len())
+        self.check()
+    }
+
+    /// The marks of 64 bytes of code, to be changed.
+    #[inline]
+    fn marks_at(&mut self, bci: usize) -> Option<&mut Marks> {
+        if self.marks.is_empty() {
+            self.mark();
+        }
+        self.marks.get_mut(bci / 64)
+    }
+
+    #[cold]
+    fn mark(&mut self) {
+        self.marks.reserve_exact(self.len / 64 + 1);
+        self.marks.resize(self.len / 64 + 1, Marks::default());
     }
 
     /// Notes an instruction that transfers control or has no fixed length; returns its length.
@@ -108,7 +138,10 @@ impl Scan {
     /// The instruction before this position transfers control.
     #[inline]
     fn ends(&mut self, next: usize, falls_through: bool) {
-        if let Some(marks) = self.marks.get_mut(next / 64) {
+        // Nothing starts at the end.
+        if next < self.len
+            && let Some(marks) = self.marks_at(next)
+        {
             marks.after |= 1 << (next % 64);
             marks.apart |= u64::from(!falls_through) << (next % 64);
         }
@@ -131,6 +164,7 @@ impl Scan {
             }
             InstructionClass::Switch => {
                 self.jumps.push(bci as u16);
+                self.switches += 1;
                 if let Some(switch) = Instruction::at(code, bci as u32)?.switch() {
                     self.target(bci, switch.default)?;
                     for (_, target) in switch.cases() {
@@ -148,7 +182,7 @@ impl Scan {
     #[inline]
     fn target(&mut self, from: usize, to: u32) -> Result<(), Error> {
         let to = to as usize;
-        match self.marks.get_mut(to / 64) {
+        match self.marks_at(to) {
             Some(marks) => {
                 let bit = 1 << (to % 64);
                 marks.targets |= bit;
@@ -170,7 +204,7 @@ impl Scan {
             if !at_instructions {
                 return Err(Error::malformed(e.start.into(), "exception table entry not at instructions"));
             }
-            if let Some(marks) = self.marks.get_mut(usize::from(e.handler / 64)) {
+            if let Some(marks) = self.marks_at(e.handler.into()) {
                 let bit = 1 << (e.handler % 64);
                 marks.handlers |= bit;
                 // An exception thrown at or after the handler and caught by it is a backward transfer.
@@ -182,20 +216,18 @@ impl Scan {
         Ok(())
     }
 
-    fn check(&mut self, len: usize) -> Result<(), Error> {
-        if let Some(last) = self.marks.last_mut() {
-            // Nothing starts at the end.
-            last.after &= !(1 << (len % 64));
-        }
-        if self.marks.iter().any(|m| m.targets & !m.starts != 0) {
-            return Err(Error::malformed(len, "branch into an instruction or past the end"));
+    fn check(&self) -> Result<(), Error> {
+        if self.marks.iter().zip(&self.starts).any(|(m, starts)| m.targets & !starts != 0) {
+            return Err(Error::malformed(self.len, "branch into an instruction or past the end"));
         }
         Ok(())
     }
 
-    /// The marks, 64 bytes of code at a time.
-    pub(crate) fn marks(&self) -> &[Marks] {
-        &self.marks
+    /// Where instructions start and the marks, 64 bytes of code at a time.
+    #[inline]
+    pub(crate) fn all(&self) -> impl Iterator<Item = (u64, Marks)> + '_ {
+        let marks = self.marks.iter().copied().chain(std::iter::repeat(Marks::default()));
+        self.starts.iter().copied().zip(marks)
     }
 
     #[inline]
@@ -206,7 +238,7 @@ impl Scan {
     /// Does an instruction start here?
     #[inline]
     pub(crate) fn is_start(&self, bci: u32) -> bool {
-        self.has(bci, |m| m.starts)
+        self.starts.get(bci as usize / 64).is_some_and(|starts| starts >> (bci % 64) & 1 != 0)
     }
 
     /// Does a branch, switch or `jsr` go here?
@@ -221,7 +253,7 @@ impl Scan {
 
     /// Can control come to this instruction from the one before?
     pub(crate) fn falls_in(&self, bci: u32) -> bool {
-        bci != 0 && self.has(bci, |m| m.starts & !m.apart)
+        bci != 0 && self.is_start(bci) && !self.has(bci, |m| m.apart)
     }
 
     /// Instruction starts in `[from, to)`.
@@ -231,8 +263,8 @@ impl Scan {
 
     /// All instruction starts in order.
     pub(crate) fn starts(&self) -> impl Iterator<Item = u32> + '_ {
-        self.marks.iter().zip((0..).step_by(64)).flat_map(|(marks, base)| {
-            let mut left = marks.starts;
+        self.starts.iter().zip((0..).step_by(64)).flat_map(|(starts, base)| {
+            let mut left = *starts;
             std::iter::from_fn(move || {
                 let bit = (left != 0).then(|| left.trailing_zeros())?;
                 left &= left - 1;

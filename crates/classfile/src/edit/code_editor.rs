@@ -3,6 +3,7 @@
 use super::emit;
 use super::frame_table;
 use super::layout::{EdgeInsertion, EdgeKey, Insertion, Rank, Span};
+use super::output::Growth;
 use super::this::{self, Region};
 use super::{ClassEditor, PoolEditor, Snippet};
 use crate::blocks::{BlockAnalysis, Blocks};
@@ -155,8 +156,8 @@ impl<'e, 'c, 'a> CodeEditor<'e, 'c, 'a> {
     /// it does.
     pub fn reserve(&mut self, insertions: usize) {
         let scratch = &mut self.class.scratch;
-        // There may be something else at the entry and before returns.
-        let needed = insertions + scratch.scan.returns.len() + 4;
+        // There may be something else before returns.
+        let needed = insertions + scratch.scan.returns.len() + 1;
         scratch.layout.insertions.reserve_exact(needed);
     }
 
@@ -341,11 +342,15 @@ impl<'e, 'c, 'a> CodeEditor<'e, 'c, 'a> {
 
         let (old_start, old_len) = (self.attribute.offset, 6 + self.attribute.data.len());
         let class = self.class.class;
-        // Frames that were a byte may have to list all locals: an eighth of everything else a method has is about that.
-        let growth = self.class.scratch.layout.growth(&self.class.scratch.scan) as usize
-            + self.catch_all.map_or(0, |c| 2 * usize::from(c.snippet.len) + 64)
-            + (old_len - self.code.bytes.len()) / 8
-            + self.class.pool.added().len();
+        let scratch = &self.class.scratch;
+        let longest = scratch.layout.longest(&self.code, &scratch.scan) as usize;
+        let handler = self.catch_all.map_or(0, |c| usize::from(c.snippet.len));
+        let growth = Growth {
+            code: longest.saturating_sub(self.code.bytes.len()) + handler,
+            // Frames that were a byte may have to list all locals: an eighth of everything else a method has is about that.
+            tables: (old_len - self.code.bytes.len()) / 8 + if handler == 0 { 0 } else { 128 },
+            pool: self.class.pool.added().len(),
+        };
         let mut output = std::mem::take(&mut self.class.scratch.output);
         let mut regions = std::mem::take(&mut self.class.scratch.regions);
         let written = output.replace(class, old_start, old_start + old_len, growth, |out| {

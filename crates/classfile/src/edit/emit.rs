@@ -3,7 +3,7 @@
 use super::frame_table;
 use super::layout::{EdgeKey, Layout};
 use super::this::Region;
-use super::weave;
+use super::{make_room, weave};
 use super::{CatchAll, CodeEditor};
 use crate::class::Attribute;
 use crate::code::Code;
@@ -183,6 +183,7 @@ fn end(out: &mut [u8], start: usize) -> Result<(), EditError> {
 fn copy(out: &mut Vec<u8>, attribute: &Attribute<'_>) {
     let ([a, b], [c, d, e, f]) =
         (attribute.name_index.to_be_bytes(), (attribute.data.len() as u32).to_be_bytes());
+    make_room(out, 6 + attribute.data.len());
     out.extend_from_slice(&[a, b, c, d, e, f]);
     out.extend_from_slice(attribute.data);
 }

@@ -3,10 +3,15 @@
 
 use super::pen::SPARE;
 use super::positions::Positions;
+use crate::code::Code;
 use crate::scan::Scan;
 
 /// Bytes of a `goto_w`.
 const FAR: u64 = 5;
+/// Bytes that a switch may need more than before.
+const MOST_PADDING: u64 = 3;
+/// In code of this length every jump reaches.
+const REACH: u64 = 32_767;
 
 /// Where a snippet goes relative to the instruction and the place branches to it arrive.
 /// The order is the order in the code; branches arrive between `FallThrough` and `Handler`.
@@ -210,15 +215,17 @@ impl Layout {
         let entry = self.insertions.iter().take_while(|i| i.rank() == Rank::Entry as u8);
         self.entry_len = entry.map(|i| u32::from(i.len())).sum();
         if !self.snippets.is_empty() {
+            self.snippets.reserve_exact(SPARE);
             self.snippets.extend([0; SPARE]);
         }
     }
 
-    /// No more bytes than this are added to the code by snippets and what jumps to and from them.
-    pub(crate) fn growth(&self, scan: &Scan) -> u64 {
+    /// The code gets no longer than this with its snippets and what jumps to and from them.
+    pub(crate) fn longest(&self, code: &Code<'_>, scan: &Scan) -> u64 {
         let on_edges: u64 = self.edges.iter().map(|e| u64::from(e.snippet.len) + FAR).sum();
-        // A branch becomes an inverted one and a far jump, a switch may need padding.
-        self.inserted + on_edges + FAR * scan.jumps.len() as u64
+        let near = code.bytes.len() as u64 + self.inserted + on_edges + MOST_PADDING * scan.switches as u64;
+        // A branch that does not reach becomes an inverted one and a far jump.
+        if near <= REACH { near } else { near + FAR * scan.jumps.len() as u64 }
     }
 
     /// Gives stubs their positions after the code, which ends at `code_end`.

@@ -20,7 +20,7 @@ use std::borrow::Cow;
 pub(crate) use code_editor::CatchAll;
 pub use code_editor::{CodeEditor, Edge, Edited, VerificationType};
 pub(crate) use layout::Layout;
-use output::Output;
+use output::{Growth, Output};
 pub(crate) use output::make_room;
 pub use pool::PoolEditor;
 pub use snippet::Snippet;
@@ -93,7 +93,8 @@ impl<'c, 'a> ClassEditor<'c, 'a> {
         // Access flags, this class, super class, number of interfaces; then the interfaces.
         let old_start = self.class.pool().end() + 8 + 2 * self.class.interfaces_len();
         let pool = &mut self.pool;
-        self.scratch.output.replace(self.class, old_start, old_start + 2, 8 * fields.len(), |out| {
+        let growth = Growth { code: 0, tables: 8 * fields.len(), pool: 0 };
+        self.scratch.output.replace(self.class, old_start, old_start + 2, growth, |out| {
             out.extend(count.to_be_bytes());
             for &(access_flags, name, descriptor) in fields {
                 for part in [access_flags, pool.utf8(name)?, pool.utf8(descriptor)?, 0] {

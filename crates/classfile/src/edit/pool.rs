@@ -4,6 +4,8 @@ use crate::error::EditError;
 use crate::pool::{ConstantPool, raw_size, tag};
 
 const MAX_PROBES: usize = 64;
+/// A pool of fewer entries is searched, without an index.
+const SMALL: usize = 48;
 
 /// The pool of a class being edited: the old entries as they were, new ones appended, equal ones shared.
 #[derive(Debug)]
@@ -20,6 +22,8 @@ pub(crate) struct NewEntries {
     offsets: Vec<u32>,
     /// Open addressing on the bytes of an entry; 0 is free. Built when first asked: many edits need no constant.
     index: Vec<u16>,
+    /// Was any constant but a class asked for?
+    is_asked: bool,
     /// The same for classes only, by name: frames ask for little else.
     classes: Vec<u16>,
 }
@@ -30,6 +34,7 @@ impl<'c, 'a> PoolEditor<'c, 'a> {
         buffers.added.clear();
         buffers.offsets.clear();
         buffers.index.clear();
+        buffers.is_asked = false;
         buffers.classes.clear();
         PoolEditor { old, new: buffers }
     }
@@ -88,6 +93,11 @@ impl<'c, 'a> PoolEditor<'c, 'a> {
 
     /// Index of the entry with these bytes, added if it is not there.
     fn intern(&mut self, entry: &[u8]) -> Result<u16, EditError> {
+        self.new.is_asked = true;
+        if usize::from(self.count()) < SMALL {
+            let found = (1..self.count()).find(|&index| self.raw(index) == Some(entry));
+            return found.map_or_else(|| self.append(&[entry]), Ok);
+        }
         // A quarter stays free.
         if self.new.index.len() / 4 * 3 < usize::from(self.count()) + 1 {
             self.build_index();
@@ -147,7 +157,7 @@ impl<'c, 'a> PoolEditor<'c, 'a> {
         }
         // Whoever names no other constants saves the index of all of them: a string that is no class yet is hardly ever
         // the name of one.
-        let class = if self.new.index.is_empty() {
+        let class = if !self.new.is_asked {
             let [hi, lo] = u16::try_from(name.len()).map_err(|_| EditError::PoolFull)?.to_be_bytes();
             let utf8 = self.append(&[&[tag::UTF8, hi, lo], name])?.to_be_bytes();
             self.append(&[&[tag::CLASS], &utf8])?

@@ -28,7 +28,7 @@ pub(crate) fn code(
     // Runs are copied from the class: behind the code there are bytes to spare.
     let old = class.get(attribute.offset + CODE_AT..).unwrap_or_default();
     layout.sort();
-    let most = code.bytes.len() as u64 + layout.growth(scan);
+    let most = layout.longest(code, scan);
     // Far above what can be shrunk to a method by fewer long jumps than expected.
     if most > 1 << 20 {
         return Err(EditError::TooLarge { size: u32::try_from(most).unwrap_or(u32::MAX) });
