@@ -133,19 +133,19 @@ impl Blocks {
     ) {
         self.list.clear();
         self.end = code.bytes.len() as u32;
-        match analysis.more_enders() {
-            None => self.collect(scan, |_, _| 0),
-            Some(classes) => {
-                let mut ended = false;
-                let after = |starts, base| leaders_after(classes, starts, base, code, pool, &mut ended);
-                if self.list.capacity() < code.bytes.len() {
-                    let mut ended = false;
-                    let after = |starts, base| leaders_after(classes, starts, base, code, pool, &mut ended);
-                    self.reserve(scan, after);
-                }
-                self.collect(scan, after);
+        let has_room = self.list.capacity() >= code.bytes.len();
+        let Some(classes) = analysis.more_enders() else {
+            if !has_room {
+                self.reserve(scan, |_, _| 0);
             }
+            return self.collect(scan, |_, _| 0);
+        };
+        if !has_room {
+            let mut ended = false;
+            self.reserve(scan, |starts, base| leaders_after(classes, starts, base, code, pool, &mut ended));
         }
+        let mut ended = false;
+        self.collect(scan, |starts, base| leaders_after(classes, starts, base, code, pool, &mut ended));
     }
 
     /// Makes room for as many blocks as there will be.

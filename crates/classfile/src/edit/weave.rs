@@ -14,7 +14,7 @@ use crate::opcode::{self, InstructionClass, opcode};
 use crate::scan::Scan;
 
 /// Where in a `Code` attribute the code begins: after name, length, sizes of stack and locals, and its own length.
-const CODE_AT: usize = 14;
+pub(crate) const CODE_AT: usize = 14;
 
 /// Writes the code and its stubs at the end of `out`.
 pub(crate) fn code(
@@ -63,6 +63,7 @@ fn pass(pen: &mut Pen<'_>, old: &[u8], code: &Code<'_>, scan: &Scan, layout: &mu
     let mut jumps = scan.jumps.iter().map(|bci| usize::from(*bci));
     let mut jump = jumps.next();
     layout.jumps.clear();
+    layout.jumps.reserve_exact(scan.jumps.len());
     layout.positions.begin(code, insertions.len());
     // Where the next piece of old code is, and the first position whose distance to the new one is not known yet.
     let (mut copied, mut unknown) = (0, 0);
