@@ -94,6 +94,13 @@ impl Scan {
         self.check()
     }
 
+    /// Bytes kept for the next method.
+    pub(crate) fn memory(&self) -> usize {
+        size_of::<u64>() * self.starts.capacity()
+            + size_of::<Marks>() * self.marks.capacity()
+            + size_of::<u16>() * (self.jumps.capacity() + self.returns.capacity())
+    }
+
     /// The marks of 64 bytes of code, to be changed.
     #[inline]
     fn marks_at(&mut self, bci: usize) -> Option<&mut Marks> {

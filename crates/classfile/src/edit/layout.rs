@@ -167,6 +167,16 @@ impl Layout {
         self.long.clear();
     }
 
+    /// Bytes kept for the next method.
+    pub(crate) fn memory(&self) -> usize {
+        self.positions.memory()
+            + size_of::<Insertion>() * self.insertions.capacity()
+            + size_of::<EdgeInsertion>() * self.edges.capacity()
+            + self.snippets.capacity()
+            + self.long.capacity()
+            + size_of::<u16>() * self.jumps.capacity()
+    }
+
     /// Where branches to the old position go.
     #[inline]
     pub(crate) fn label(&self, bci: u32) -> u32 {

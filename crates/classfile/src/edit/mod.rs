@@ -46,6 +46,13 @@ pub struct Scratch {
     pub(crate) output: Output,
 }
 
+impl Scratch {
+    /// Bytes it keeps. Who keeps one for long may want to give up one that a huge class made large.
+    pub fn memory(&self) -> usize {
+        self.scan.memory() + self.layout.memory() + self.pool.memory() + self.output.memory()
+    }
+}
+
 /// Edits the methods of one class.
 #[derive(Debug)]
 pub struct ClassEditor<'c, 'a> {

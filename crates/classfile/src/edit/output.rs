@@ -44,6 +44,11 @@ impl Output {
         self.reached = (0, 0);
     }
 
+    /// Bytes kept for the next class.
+    pub(crate) fn memory(&self) -> usize {
+        self.bytes.capacity() + size_of::<Part>() * self.parts.capacity()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }

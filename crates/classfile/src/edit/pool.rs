@@ -28,6 +28,15 @@ pub(crate) struct NewEntries {
     classes: Vec<u16>,
 }
 
+impl NewEntries {
+    /// Bytes kept for the next class.
+    pub(crate) fn memory(&self) -> usize {
+        self.added.capacity()
+            + size_of::<u32>() * self.offsets.capacity()
+            + size_of::<u16>() * (self.index.capacity() + self.classes.capacity())
+    }
+}
+
 impl<'c, 'a> PoolEditor<'c, 'a> {
     /// `buffers` are what an earlier editor left.
     pub(crate) fn new(old: &'c ConstantPool<'a>, mut buffers: NewEntries) -> Self {

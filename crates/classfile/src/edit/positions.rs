@@ -32,6 +32,11 @@ impl Group {
 }
 
 impl Positions {
+    /// Bytes kept for the next method.
+    pub(crate) fn memory(&self) -> usize {
+        size_of::<Group>() * self.groups.capacity() + size_of::<u16>() * self.shifts.capacity()
+    }
+
     /// Nothing is moved. Room is made for this many steps.
     pub(crate) fn begin(&mut self, code: &Code<'_>, steps: usize) {
         self.groups.clear();
