@@ -157,7 +157,8 @@ impl<'a> ConstantPool<'a> {
             *offset = at as u32;
             let size = entry_size(tag).ok_or_else(|| Error::new(at, ErrorKind::BadConstantTag(tag)))?;
             // Without a branch: about every other entry is a string, and which ones cannot be predicted.
-            let text = usize::from(u16::from_be_bytes([hi, lo])) & usize::from(tag != tag::UTF8).wrapping_sub(1);
+            let text =
+                usize::from(u16::from_be_bytes([hi, lo])) & usize::from(tag != tag::UTF8).wrapping_sub(1);
             at += size + text;
             index += 1 + usize::from(size == LONG_SIZE);
         }

@@ -3,8 +3,8 @@
 use super::frame_table;
 use super::layout::{EdgeKey, Layout};
 use super::this::Region;
-use super::{make_room, weave};
 use super::{CatchAll, CodeEditor};
+use super::{make_room, weave};
 use crate::class::Attribute;
 use crate::code::Code;
 use crate::error::{EditError, Error};
@@ -26,7 +26,14 @@ pub(crate) fn code_attribute(
     let ([a, b], [c, d]) = (max_stack.to_be_bytes(), max_locals.to_be_bytes());
     out.extend_from_slice(&[a, b, c, d, 0, 0, 0, 0]);
     let start = out.len();
-    weave::code(out, editor.class.class.bytes(), &editor.attribute, &code, &scratch.scan, &mut scratch.layout)?;
+    weave::code(
+        out,
+        editor.class.class.bytes(),
+        &editor.attribute,
+        &code,
+        &scratch.scan,
+        &mut scratch.layout,
+    )?;
     let catch_all = editor.place_catch_all(regions)?;
     if let Some(catch_all) = &catch_all {
         for _ in 0..catch_all.copies() {

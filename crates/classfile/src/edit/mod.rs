@@ -20,8 +20,8 @@ use std::borrow::Cow;
 pub(crate) use code_editor::CatchAll;
 pub use code_editor::{CodeEditor, Edge, Edited, VerificationType};
 pub(crate) use layout::Layout;
-use output::{Growth, Output};
 pub(crate) use output::make_room;
+use output::{Growth, Output};
 pub use pool::PoolEditor;
 pub use snippet::Snippet;
 
