@@ -215,7 +215,7 @@ impl<'e, 'c, 'a> CodeEditor<'e, 'c, 'a> {
         } else {
             self.growth = self.growth.max(snippet.max_growth());
         }
-        self.class.scratch.layout.insert(insertion, len);
+        self.class.scratch.layout.insert(insertion, len, comes_last);
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use super::layout::{EdgeKey, Layout};
 use super::this::Region;
 use super::{CatchAll, CodeEditor};
 use super::{make_room, weave};
-use crate::class::Attribute;
+use crate::class::{Attribute, Attributes};
 use crate::code::Code;
 use crate::error::{EditError, Error};
 use crate::pool::ConstantPool;
@@ -48,9 +48,10 @@ pub(crate) fn code_attribute(
     Ok(size)
 }
 
-/// What an attribute of code is, as far as it matters here.
-#[derive(Clone, Copy, Debug)]
+/// What an attribute is, as far as it matters here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
+    Code,
     Frames,
     Lines,
     Variables,
@@ -72,6 +73,16 @@ impl Default for Kinds {
 impl Kinds {
     const KEPT: usize = 8;
 
+    /// The first attribute that is code.
+    #[inline]
+    pub(crate) fn code<'a>(
+        &mut self,
+        attributes: &Attributes<'a>,
+        pool: &ConstantPool<'_>,
+    ) -> Option<Attribute<'a>> {
+        attributes.iter().find(|attribute| self.of(attribute.name_index, pool) == Ok(Kind::Code))
+    }
+
     #[inline]
     fn of(&mut self, name_index: u16, pool: &ConstantPool<'_>) -> Result<Kind, Error> {
         match self.0.get(usize::from(name_index) % Self::KEPT) {
@@ -83,6 +94,7 @@ impl Kinds {
     #[cold]
     fn find(&mut self, name_index: u16, pool: &ConstantPool<'_>) -> Result<Kind, Error> {
         let kind = match pool.utf8(name_index)? {
+            b"Code" => Kind::Code,
             b"StackMapTable" => Kind::Frames,
             b"LineNumberTable" => Kind::Lines,
             b"LocalVariableTable" | b"LocalVariableTypeTable" => Kind::Variables,
@@ -159,7 +171,7 @@ fn attributes(
                     copy(out, &attribute);
                 }
             }
-            Kind::Frames | Kind::Other => copy(out, &attribute),
+            Kind::Code | Kind::Frames | Kind::Other => copy(out, &attribute),
         }
     }
     if !table_written && (catch_all.is_some() || !editor.class.scratch.layout.edges.is_empty()) {
@@ -236,11 +248,20 @@ fn variables(
     code: &Code<'_>,
     layout: &Layout,
 ) -> Result<(), EditError> {
+    let only_shift = layout.positions.only_shift();
     table(out, attribute, |row: &mut [u8; 10]| {
         let (position, _) = row.split_first_chunk_mut::<4>()?;
         let [a, b, c, d] = *position;
         let old = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
-        let (from, length) = range(layout, code.bytes.len(), old.0, old.1)?;
+        let (from, length) = match only_shift {
+            // What starts at 0 gets longer, all else is only moved.
+            Some(shift) if usize::from(old.0) + usize::from(old.1) <= code.bytes.len() => match old {
+                (0, 0) => old,
+                (0, length) => (0, length.wrapping_add(shift)),
+                (bci, length) => (bci.wrapping_add(shift), length),
+            },
+            _ => range(layout, code.bytes.len(), old.0, old.1)?,
+        };
         let ([a, b], [c, d]) = (from.to_be_bytes(), length.to_be_bytes());
         *position = [a, b, c, d];
         Some(())

@@ -206,10 +206,10 @@ impl Layout {
         self.edges.get(first).filter(|e| e.key == key).map(|e| e.position)
     }
 
-    /// Adds a snippet of `len` bytes.
+    /// Adds a snippet of `len` bytes, which may come after all others in the code.
     #[inline]
-    pub(crate) fn insert(&mut self, insertion: Insertion, len: usize) {
-        self.mixed |= self.insertions.last().is_some_and(|last| *last > insertion);
+    pub(crate) fn insert(&mut self, insertion: Insertion, len: usize, comes_last: bool) {
+        self.mixed |= !comes_last && self.insertions.last().is_some_and(|last| *last > insertion);
         self.inserted += len as u64;
         self.insertions.push(insertion);
     }

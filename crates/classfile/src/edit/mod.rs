@@ -89,7 +89,8 @@ impl<'c, 'a> ClassEditor<'c, 'a> {
     /// Editing a method again starts from its old code and replaces the earlier edit.
     pub fn edit_method(&mut self, index: usize) -> Result<Option<CodeEditor<'_, 'c, 'a>>, EditError> {
         let Some(method) = self.class.method(index) else { return Ok(None) };
-        let Some(attribute) = method.code_attribute() else { return Ok(None) };
+        let code = self.kinds.code(&method.attributes(), self.class.pool());
+        let Some(attribute) = code else { return Ok(None) };
         CodeEditor::open(self, method, attribute).map(Some)
     }
 
