@@ -4,6 +4,8 @@ use crate::error::EditError;
 use crate::pool::{ConstantPool, raw_size, tag};
 
 const MAX_PROBES: usize = 64;
+/// Bytes of the longest string that is looked for without allocating memory, tag and length included.
+const SHORT: usize = 64;
 /// A pool of fewer entries is searched, without an index.
 const SMALL: usize = 48;
 
@@ -137,12 +139,17 @@ impl<'c, 'a> PoolEditor<'c, 'a> {
 
     /// A modified UTF-8 string.
     pub fn utf8(&mut self, bytes: &[u8]) -> Result<u16, EditError> {
-        let len = u16::try_from(bytes.len()).map_err(|_| EditError::PoolFull)?;
-        let mut entry = Vec::with_capacity(bytes.len() + 3);
-        entry.push(tag::UTF8);
-        entry.extend(len.to_be_bytes());
-        entry.extend_from_slice(bytes);
-        self.intern(&entry)
+        let [hi, lo] = u16::try_from(bytes.len()).map_err(|_| EditError::PoolFull)?.to_be_bytes();
+        // Names are asked for again and again, and most are short: no memory is allocated to look for them.
+        let mut short = [0; SHORT];
+        if let Some(entry) = short.get_mut(..bytes.len() + 3)
+            && let Some((head, text)) = entry.split_first_chunk_mut::<3>()
+        {
+            *head = [tag::UTF8, hi, lo];
+            text.copy_from_slice(bytes);
+            return self.intern(entry);
+        }
+        self.intern(&[&[tag::UTF8, hi, lo], bytes].concat())
     }
 
     fn one(&mut self, tag: u8, index: u16) -> Result<u16, EditError> {
