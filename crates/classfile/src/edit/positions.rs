@@ -90,3 +90,40 @@ impl Positions {
         if matches!(self.last, 0 | 1 | NOWHERE) { self.shifts.last().copied() } else { None }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_are_found_behind_the_right_step() {
+        let bytes = [0; 300];
+        let mut data = vec![0; 4];
+        data.extend((bytes.len() as u32).to_be_bytes());
+        data.extend(bytes);
+        data.extend([0; 4]);
+        let code = Code::parse(&data, 0).unwrap();
+        let all: &[&[(usize, u16)]] = &[
+            &[],
+            &[(0, 2), (1, 5)],
+            &[(1, 5)],
+            &[(0, 1), (0, 2), (31, 3), (32, 4), (33, 5), (96, 6), (96, 9), (300, 12)],
+            // A switch may need less padding than before.
+            &[(7, 3), (64, 65_535), (65, 0), (299, 7)],
+        ];
+        let mut positions = Positions::default();
+        for steps in all {
+            positions.begin(&code, steps.len());
+            steps.iter().for_each(|&(at, shift)| positions.step(at, shift));
+            positions.reach(bytes.len());
+            for bci in 0..=bytes.len() {
+                let shift = steps.iter().rev().find(|(at, _)| *at <= bci).map_or(0, |(_, shift)| *shift);
+                let wanted = (bci as u16).wrapping_add(shift);
+                assert_eq!(positions.label(bci as u32), wanted.into(), "{bci} of {steps:?}");
+                if let Some(only) = positions.only_shift().filter(|_| bci != 0) {
+                    assert_eq!(only, shift, "{bci} of {steps:?}");
+                }
+            }
+        }
+    }
+}
