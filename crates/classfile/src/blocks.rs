@@ -84,29 +84,32 @@ pub struct Flow {
 #[derive(Clone, Debug, Default)]
 pub struct Blocks {
     list: Vec<Start>,
+    /// Which blocks have too many instructions for the list, and how many.
+    long: Vec<(u16, u16)>,
     end: u32,
 }
 
 /// A block but for its end, which is where the next one starts. Small: the precise analysis makes one of every few bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Start {
     bci: u16,
-    instructions: u16,
-    flags: u8,
+    /// Flags, and below them the number of instructions.
+    word: u16,
 }
 
-const LOOP_HEADER: u8 = 1;
-const HANDLER: u8 = 2;
-const BRANCH_TARGET: u8 = 4;
+const LOOP_HEADER: u16 = 1 << 15;
+const HANDLER: u16 = 1 << 14;
+const BRANCH_TARGET: u16 = 1 << 13;
+/// As many instructions as this, or more: see [`Blocks::long`].
+const MANY: u16 = BRANCH_TARGET - 1;
 
 impl Start {
     #[inline]
     fn new(bci: u32, marks: &Marks) -> Self {
-        let flag = |kind: u64, flag: u8| if kind >> (bci % 64) & 1 != 0 { flag } else { 0 };
+        let flag = |kind: u64, flag: u16| if kind >> (bci % 64) & 1 != 0 { flag } else { 0 };
         Start {
             bci: bci as u16,
-            instructions: 0,
-            flags: flag(marks.loops, LOOP_HEADER)
+            word: flag(marks.loops, LOOP_HEADER)
                 | flag(marks.handlers, HANDLER)
                 | flag(marks.targets, BRANCH_TARGET),
         }
@@ -132,38 +135,71 @@ impl Blocks {
         analysis: BlockAnalysis,
     ) {
         self.list.clear();
+        self.long.clear();
         self.end = code.bytes.len() as u32;
-        let marks = || scan.marks().iter().zip((0..).step_by(64));
-        let leaders = |marks: &Marks, base: u32, ended: &mut bool| {
-            let mut leaders = marks.targets | marks.handlers | marks.after;
-            if let Some(classes) = analysis.more_enders() {
-                leaders |= leaders_after(classes, marks, base, code, pool, ended);
+        let has_room = self.list.capacity() >= code.bytes.len();
+        let Some(classes) = analysis.more_enders() else {
+            if !has_room {
+                self.reserve(scan, |_, _| 0);
             }
-            // The first block starts in any case.
-            if base == 0 { leaders & !1 } else { leaders }
+            return self.collect(scan, |_, _| 0);
         };
-        if self.list.capacity() < code.bytes.len() {
+        if !has_room {
             let mut ended = false;
-            let count = marks().map(|(marks, base)| leaders(marks, base, &mut ended).count_ones() as usize);
-            self.list.reserve_exact(count.sum::<usize>() + 1);
+            self.reserve(scan, |starts, base| leaders_after(classes, starts, base, code, pool, &mut ended));
         }
-        let mut current = Start::new(0, &scan.marks().first().copied().unwrap_or_default());
         let mut ended = false;
-        for (marks, base) in marks() {
-            let mut starts = marks.starts;
-            let mut leaders = leaders(marks, base, &mut ended);
+        self.collect(scan, |starts, base| leaders_after(classes, starts, base, code, pool, &mut ended));
+    }
+
+    /// Makes room for as many blocks as there will be.
+    fn reserve(&mut self, scan: &Scan, mut more: impl FnMut(u64, u32) -> u64) {
+        let count = |((starts, marks), base): ((u64, Marks), u32)| {
+            (marks.leaders() | more(starts, base)).count_ones() as usize
+        };
+        let count: usize = scan.all().zip((0..).step_by(64)).map(count).sum();
+        self.list.reserve_exact(count + 1);
+    }
+
+    /// Lists the blocks that start where control comes from elsewhere, and where `more` says.
+    #[inline]
+    fn collect(&mut self, scan: &Scan, mut more: impl FnMut(u64, u32) -> u64) {
+        let (mut current, mut instructions) = (Start::default(), 0);
+        for ((mut starts, marks), base) in scan.all().zip((0..).step_by(64)) {
+            let mut leaders = marks.leaders() | more(starts, base);
+            if base == 0 {
+                // The first block starts in any case.
+                current = Start::new(0, &marks);
+                leaders &= !1;
+            }
             while leaders != 0 {
                 let bit = leaders.trailing_zeros();
                 let before = starts & ((1 << bit) - 1);
                 starts ^= before;
-                current.instructions += before.count_ones() as u16;
-                self.list.push(current);
-                current = Start::new(base + bit, marks);
+                self.add(current, instructions + before.count_ones());
+                (current, instructions) = (Start::new(base + bit, &marks), 0);
                 leaders &= leaders - 1;
             }
-            current.instructions += starts.count_ones() as u16;
+            instructions += starts.count_ones();
         }
-        self.list.push(current);
+        self.add(current, instructions);
+    }
+
+    #[inline]
+    fn add(&mut self, start: Start, instructions: u32) {
+        // Code is shorter than 64 KB.
+        let instructions = instructions as u16;
+        if instructions >= MANY {
+            self.long.push((start.bci, instructions));
+        }
+        self.list.push(Start { word: start.word | instructions.min(MANY), ..start });
+    }
+
+    /// Instructions of a block that has many.
+    #[cold]
+    fn many(&self, start: &Start) -> u16 {
+        let found = self.long.binary_search_by_key(&start.bci, |(bci, _)| *bci);
+        found.ok().and_then(|at| self.long.get(at)).map_or(MANY, |(_, instructions)| *instructions)
     }
 
     /// The blocks in code order.
@@ -175,13 +211,17 @@ impl Blocks {
     #[inline]
     pub fn get(&self, index: usize) -> Option<Block> {
         let start = self.list.get(index)?;
+        let instructions = match start.word & MANY {
+            MANY => self.many(start),
+            few => few,
+        };
         Some(Block {
             start: start.bci.into(),
             end: self.list.get(index + 1).map_or(self.end, |next| next.bci.into()),
-            instructions: start.instructions.into(),
-            is_loop_header: start.flags & LOOP_HEADER != 0,
-            is_handler: start.flags & HANDLER != 0,
-            is_branch_target: start.flags & BRANCH_TARGET != 0,
+            instructions: instructions.into(),
+            is_loop_header: start.word & LOOP_HEADER != 0,
+            is_handler: start.word & HANDLER != 0,
+            is_branch_target: start.word & BRANCH_TARGET != 0,
         })
     }
 
@@ -202,7 +242,7 @@ impl Blocks {
 
     /// Does any branch go backwards?
     pub fn has_loops(&self) -> bool {
-        self.list.iter().any(|start| start.flags & LOOP_HEADER != 0)
+        self.list.iter().any(|start| start.word & LOOP_HEADER != 0)
     }
 
     /// Index of the block holding the instruction at `bci`.
@@ -247,14 +287,13 @@ impl Blocks {
 /// Which of these 64 bytes follow an instruction of one of the classes; `ended` is carried from one call to the next.
 fn leaders_after(
     classes: InstructionClasses,
-    marks: &Marks,
+    mut starts: u64,
     base: u32,
     code: &Code<'_>,
     pool: &ConstantPool<'_>,
     ended: &mut bool,
 ) -> u64 {
     let mut leaders = 0;
-    let mut starts = marks.starts;
     while starts != 0 {
         let bit = starts.trailing_zeros();
         leaders |= u64::from(*ended) << bit;
@@ -276,4 +315,32 @@ fn constant_may_throw(code: &[u8], bci: u32, pool: &ConstantPool<'_>) -> bool {
         index.and_then(|i| pool.tag(i)),
         Some(tag::INTEGER | tag::FLOAT | tag::LONG | tag::DOUBLE | tag::STRING)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::opcode::{GOTO, NOP, RETURN};
+
+    #[test]
+    fn blocks_of_any_length_are_counted() {
+        let pool = ConstantPool::parse(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 1]).unwrap();
+        for first in [1, 8_190, 8_191, 8_192, 30_000] {
+            for second in [1, 8_190, 8_191, 35_000] {
+                let mut code = vec![NOP; first - 1];
+                code.extend([GOTO, 0, 3]);
+                code.resize(first + 2 + second - 1, NOP);
+                code.push(RETURN);
+                let mut data = vec![0; 4];
+                data.extend((code.len() as u32).to_be_bytes());
+                data.extend(code);
+                data.extend([0; 4]);
+                let code = Code::parse(&data, 0).unwrap();
+                let blocks = Blocks::analyse(&code, &pool, BlockAnalysis::Default).unwrap();
+                let found: Vec<_> =
+                    blocks.iter().map(|b| (b.instructions as usize, b.is_branch_target)).collect();
+                assert_eq!(found, [(first, false), (second, true)]);
+            }
+        }
+    }
 }

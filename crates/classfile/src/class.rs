@@ -58,7 +58,7 @@ pub struct Member<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Attributes<'a> {
     data: &'a [u8],
-    offset: usize,
+    offset: u32,
     count: u16,
 }
 
@@ -83,7 +83,8 @@ impl<'a> Attributes<'a> {
             let &[_, _, a, b, c, d] = end.chunk()?;
             end.take(u32::from_be_bytes([a, b, c, d]) as usize)?;
         }
-        let offset = r.offset();
+        // No class file is longer than that.
+        let offset = r.offset() as u32;
         Ok(Attributes { data: r.take(end.pos() - r.pos())?, offset, count })
     }
 
@@ -95,7 +96,7 @@ impl<'a> Attributes<'a> {
     /// The attributes in file order.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = Attribute<'a>> + use<'a> {
-        let (data, base) = (self.data, self.offset);
+        let (data, base) = (self.data, self.offset as usize);
         let mut at = 0;
         std::iter::from_fn(move || {
             let &[hi, lo, a, b, c, d] = data.get(at..)?.first_chunk::<6>()?;
@@ -117,6 +118,9 @@ impl<'a> Attributes<'a> {
 impl<'a> ClassFile<'a> {
     /// Parses the structure of a class file of any version. Attribute contents are read when asked for.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
+        if u32::try_from(bytes.len()).is_err() {
+            return Err(Error::malformed(0, "class file over 4 GB"));
+        }
         let mut r = Reader::new(bytes, 0);
         if r.u4()? != 0xCAFE_BABE {
             return Err(Error::new(0, ErrorKind::BadMagic));

@@ -129,6 +129,7 @@ impl FrameWriter {
         }
         let (short, long) = if stack.count == 0 { (0, 251) } else { (64, 247) };
         if delta < 64 {
+            make_room(out, 1);
             out.push(short + delta as u8);
         } else {
             put(out, long, delta);
@@ -189,6 +190,7 @@ impl FrameWriter {
 }
 
 fn put(out: &mut Vec<u8>, tag: u8, delta: u16) {
+    make_room(out, 3);
     let [hi, lo] = delta.to_be_bytes();
     out.extend_from_slice(&[tag, hi, lo]);
 }
@@ -204,6 +206,7 @@ pub(crate) struct Context<'x, 'c, 'a> {
 impl Context<'_, '_, '_> {
     fn write(&mut self, out: &mut Vec<u8>, list: TypeList<'_>) -> Result<(), EditError> {
         let start = out.len();
+        make_room(out, list.bytes.len());
         out.extend_from_slice(list.bytes);
         if !list.has_uninitialized {
             return Ok(());

@@ -64,7 +64,7 @@ fn target(bci: u32, offset: i32) -> u32 {
 #[inline]
 pub(crate) fn length_at(code: &[u8], bci: usize) -> Option<usize> {
     let op = *code.get(bci)?;
-    let len = match opcode::length_of(opcode::packed(op)) {
+    let len = match opcode::length(op) {
         0 => variable_length(code, bci, op)?,
         n => n,
     };

@@ -226,37 +226,47 @@ pub fn opcode(op: u8) -> &'static Opcode {
     OPCODES.get(usize::from(op)).unwrap_or(&UNDEFINED)
 }
 
-/// Length (low three bits) and class of every opcode in 256 bytes: decoding is a chain of dependent loads, and the
-/// full rows would not stay in the first-level cache.
+/// Length of every opcode, 0 if it varies or there is no such opcode.
 #[allow(clippy::indexing_slicing)] // evaluated by the compiler
-static PACKED: [u8; 256] = {
-    let mut packed = [0; 256];
+static LENGTHS: [u8; 256] = {
+    let mut lengths = [0; 256];
     let mut op = 0;
     while op < 256 {
-        packed[op] = TABLE[op].length | ((TABLE[op].class as u8) << 3);
+        lengths[op] = TABLE[op].length;
         op += 1;
     }
-    packed
+    lengths
 };
 
-/// The packed row of an opcode.
+/// Length of an instruction, 0 if it varies or there is no such opcode.
 #[inline]
-pub(crate) fn packed(op: u8) -> u8 {
-    PACKED.get(usize::from(op)).copied().unwrap_or(0)
+pub(crate) fn length(op: u8) -> usize {
+    LENGTHS.get(usize::from(op)).copied().unwrap_or(0).into()
 }
 
-/// Length in a packed row, 0 if it varies or the opcode is undefined.
-#[inline]
-pub(crate) fn length_of(packed: u8) -> usize {
-    usize::from(packed & 7)
-}
+/// How far the next instruction is from one with this opcode, or [`STOP`] if that is not all there is to it. 256 bytes
+/// stay in the first-level cache, the full rows would not.
+#[allow(clippy::indexing_slicing)] // evaluated by the compiler
+static STEPS: [u8; 256] = {
+    let mut steps = [STOP; 256];
+    let mut op = 0;
+    while op < 256 {
+        let is_control = TABLE[op].class as u8 >= Throw as u8;
+        if TABLE[op].length != 0 && !is_control {
+            steps[op] = TABLE[op].length;
+        }
+        op += 1;
+    }
+    steps
+};
 
-/// Does a packed row have a fixed length and control go on to the next instruction, unless something is thrown?
+/// The step of an instruction that transfers control or has no fixed length, and of what is no instruction.
+pub(crate) const STOP: u8 = 128;
+
+/// Length of an instruction after which control goes on to the next, unless something is thrown; [`STOP`] for others.
 #[inline]
-pub(crate) fn is_plain(packed: u8) -> bool {
-    const CONTROL: u8 = (Throw as u8) << 3;
-    // Only `wide` and undefined opcodes are 0: those and the classes from `Throw` on in one comparison.
-    packed.wrapping_sub(1) < CONTROL - 1
+pub(crate) fn step(op: u8) -> u8 {
+    STEPS.get(usize::from(op)).copied().unwrap_or(STOP)
 }
 
 macro_rules! opcodes {
@@ -496,12 +506,12 @@ mod tests {
     }
 
     #[test]
-    fn the_packed_table_agrees() {
+    fn the_small_tables_agree() {
         for op in 0..=255 {
             let row = opcode(op);
-            assert_eq!((length_of(packed(op)), packed(op) >> 3), (row.length.into(), row.class as u8));
+            assert_eq!(length(op), row.length.into());
             let plain = row.length != 0 && !row.ends_block() && row.class != Jsr;
-            assert_eq!(is_plain(packed(op)), plain, "{}", row.mnemonic);
+            assert_eq!(step(op), if plain { row.length } else { STOP }, "{}", row.mnemonic);
         }
     }
 

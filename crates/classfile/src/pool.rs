@@ -155,23 +155,18 @@ impl<'a> ConstantPool<'a> {
                 return Err(truncated(at));
             };
             *offset = at as u32;
-            index += 1;
-            if tag == tag::UTF8 {
-                at += 3 + usize::from(u16::from_be_bytes([hi, lo]));
-                continue;
-            }
             let size = entry_size(tag).ok_or_else(|| Error::new(at, ErrorKind::BadConstantTag(tag)))?;
-            at += size;
-            index += usize::from(size == LONG_SIZE);
+            // Without a branch: about every other entry is a string, and which ones cannot be predicted.
+            let text =
+                usize::from(u16::from_be_bytes([hi, lo])) & usize::from(tag != tag::UTF8).wrapping_sub(1);
+            at += size + text;
+            index += 1 + usize::from(size == LONG_SIZE);
         }
         if at > bytes.len() {
             return Err(truncated(bytes.len()));
         }
         if index > count {
             return Err(Error::malformed(at, "long constant past the end of the pool"));
-        }
-        if u32::try_from(at).is_err() {
-            return Err(Error::malformed(0, "class file over 4 GB"));
         }
         offsets.resize(count, 0);
         Ok(ConstantPool { bytes, offsets, end: at })

@@ -6,13 +6,11 @@
 use crate::code::Code;
 use crate::error::{Error, ErrorKind};
 use crate::instruction::{Instruction, branch_target_at, length_at};
-use crate::opcode::{self, InstructionClass, is_plain, length_of, opcode, packed};
+use crate::opcode::{self, InstructionClass, STOP, opcode, step};
 
-/// What is known of 64 bytes of code, a bit for each.
+/// Where control goes in 64 bytes of code, a bit for each.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Marks {
-    /// An instruction starts here.
-    pub(crate) starts: u64,
     /// A branch, switch or `jsr` goes here.
     pub(crate) targets: u64,
     /// An exception handler starts here.
@@ -25,14 +23,29 @@ pub(crate) struct Marks {
     pub(crate) apart: u64,
 }
 
+impl Marks {
+    /// Where blocks start in every analysis.
+    #[inline]
+    pub(crate) fn leaders(&self) -> u64 {
+        self.targets | self.handlers | self.after
+    }
+}
+
 /// Marks of all code bytes (and one past the end), and the instructions that hold code offsets.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
+    /// A bit for each byte at which an instruction starts.
+    starts: Vec<u64>,
+    /// As many, or none if nothing is marked: most methods are straight to their end.
     marks: Vec<Marks>,
+    /// Length of the code.
+    len: usize,
     /// Branches and switches in code order.
     pub(crate) jumps: Vec<u16>,
     /// All returns in code order.
     pub(crate) returns: Vec<u16>,
+    /// Number of switches.
+    pub(crate) switches: usize,
 }
 
 impl Scan {
@@ -40,40 +53,109 @@ impl Scan {
     #[inline(never)]
     pub(crate) fn run(&mut self, code: &Code<'_>) -> Result<(), Error> {
         let bytes = code.bytes;
+        self.len = bytes.len();
+        self.starts.clear();
+        self.starts.reserve_exact(bytes.len() / 64 + 1);
         self.marks.clear();
-        self.marks.reserve_exact(bytes.len() / 64 + 1);
-        self.marks.resize(bytes.len() / 64 + 1, Marks::default());
         self.jumps.clear();
         self.returns.clear();
-        let mut lengths = [0u8; 64];
+        self.switches = 0;
+        // Where the next instruction is, seen from each of some bytes as if they all were instructions.
+        let mut next = [0; 256];
         let mut bci = 0;
         for (i, chunk) in bytes.chunks(64).enumerate() {
-            for (length, &op) in lengths.iter_mut().zip(chunk) {
-                *length = packed(op);
+            for ((next, &op), at) in next.iter_mut().zip(chunk).zip(0u8..) {
+                *next = at.wrapping_add(step(op));
             }
             let base = i * 64;
             let mut starts = 0;
             let mut at = bci - base;
             while at < chunk.len() {
-                starts |= 1 << (at % 64);
-                let packed = lengths.get(at % 64).copied().unwrap_or(0);
-                at += if is_plain(packed) { length_of(packed) } else { self.control(bytes, base + at)? };
+                let mut place = at as u8;
+                while place < chunk.len() as u8 {
+                    starts |= 1 << (place % 64);
+                    place = next.get(usize::from(place)).copied().unwrap_or(0);
+                }
+                at = place.into();
+                if place >= STOP {
+                    at -= usize::from(STOP);
+                    at += self.control(bytes, base + at)?;
+                }
             }
             bci = base + at;
-            if let Some(marks) = self.marks.get_mut(i) {
-                marks.starts = starts;
-            }
+            self.starts.push(starts);
         }
         if bci != bytes.len() {
             return Err(Error::malformed(bci, "last instruction cut short"));
         }
+        // The end of the code has a place as well.
+        self.starts.resize(bytes.len() / 64 + 1, 0);
         self.exceptions(code)?;
-        self.check(bytes.len())
+        self.check()
+    }
+
+    /// Bytes kept for the next method.
+    pub(crate) fn memory(&self) -> usize {
+        size_of::<u64>() * self.starts.capacity()
+            + size_of::<Marks>() * self.marks.capacity()
+            + size_of::<u16>() * (self.jumps.capacity() + self.returns.capacity())
+    }
+
+    /// The marks of 64 bytes of code, to be changed.
+    #[inline]
+    fn marks_at(&mut self, bci: usize) -> Option<&mut Marks> {
+        if self.marks.is_empty() {
+            self.mark();
+        }
+        self.marks.get_mut(bci / 64)
+    }
+
+    #[cold]
+    fn mark(&mut self) {
+        self.marks.reserve_exact(self.len / 64 + 1);
+        self.marks.resize(self.len / 64 + 1, Marks::default());
     }
 
     /// Notes an instruction that transfers control or has no fixed length; returns its length.
-    #[inline(never)]
+    #[inline]
     fn control(&mut self, code: &[u8], bci: usize) -> Result<usize, Error> {
+        // Code is shorter than 64 KB.
+        let place = bci as u16;
+        match code.get(bci..).unwrap_or_default() {
+            [opcode::IRETURN..=opcode::RETURN, ..] => {
+                push(&mut self.returns, place);
+                self.ends(bci + 1, false);
+                Ok(1)
+            }
+            [op @ (opcode::IFEQ..=opcode::GOTO | opcode::IFNULL | opcode::IFNONNULL), hi, lo, ..] => {
+                push(&mut self.jumps, place);
+                let offset = i16::from_be_bytes([*hi, *lo]);
+                self.target(bci, (bci as u32).wrapping_add_signed(offset.into()))?;
+                self.ends(bci + 3, *op != opcode::GOTO);
+                Ok(3)
+            }
+            [opcode::ATHROW, ..] => {
+                self.ends(bci + 1, false);
+                Ok(1)
+            }
+            _ => self.rare_control(code, bci),
+        }
+    }
+
+    /// The instruction before this position transfers control.
+    #[inline]
+    fn ends(&mut self, next: usize, falls_through: bool) {
+        // Nothing starts at the end.
+        if next < self.len
+            && let Some(marks) = self.marks_at(next)
+        {
+            marks.after |= 1 << (next % 64);
+            marks.apart |= u64::from(!falls_through) << (next % 64);
+        }
+    }
+
+    #[inline(never)]
+    fn rare_control(&mut self, code: &[u8], bci: usize) -> Result<usize, Error> {
         let bad = |op| Error::new(bci, ErrorKind::BadInstruction(op));
         let op = code.get(bci).copied().unwrap_or(0);
         let length = length_at(code, bci).ok_or_else(|| bad(op))?;
@@ -81,17 +163,15 @@ impl Scan {
             opcode::WIDE => code.get(bci + 1).copied().unwrap_or(0),
             op => op,
         };
-        // Code is shorter than 64 KB.
-        let place = bci as u16;
         let class = opcode(effective).class;
         match class {
-            InstructionClass::Return => self.returns.push(place),
             InstructionClass::Branch | InstructionClass::Goto | InstructionClass::Jsr => {
-                self.jumps.push(place);
+                push(&mut self.jumps, bci as u16);
                 self.target(bci, branch_target_at(code, bci, length).ok_or_else(|| bad(op))?)?;
             }
             InstructionClass::Switch => {
-                self.jumps.push(place);
+                push(&mut self.jumps, bci as u16);
+                self.switches += 1;
                 if let Some(switch) = Instruction::at(code, bci as u32)?.switch() {
                     self.target(bci, switch.default)?;
                     for (_, target) in switch.cases() {
@@ -99,24 +179,17 @@ impl Scan {
                     }
                 }
             }
-            InstructionClass::Throw | InstructionClass::Ret => {}
+            InstructionClass::Ret => {}
             _ => return Ok(length),
         }
-        let next = bci + length;
-        if let Some(marks) = self.marks.get_mut(next / 64) {
-            let bit = 1 << (next % 64);
-            marks.after |= bit;
-            if !opcode(effective).falls_through() {
-                marks.apart |= bit;
-            }
-        }
+        self.ends(bci + length, opcode(effective).falls_through());
         Ok(length)
     }
 
     #[inline]
     fn target(&mut self, from: usize, to: u32) -> Result<(), Error> {
         let to = to as usize;
-        match self.marks.get_mut(to / 64) {
+        match self.marks_at(to) {
             Some(marks) => {
                 let bit = 1 << (to % 64);
                 marks.targets |= bit;
@@ -138,7 +211,7 @@ impl Scan {
             if !at_instructions {
                 return Err(Error::malformed(e.start.into(), "exception table entry not at instructions"));
             }
-            if let Some(marks) = self.marks.get_mut(usize::from(e.handler / 64)) {
+            if let Some(marks) = self.marks_at(e.handler.into()) {
                 let bit = 1 << (e.handler % 64);
                 marks.handlers |= bit;
                 // An exception thrown at or after the handler and caught by it is a backward transfer.
@@ -150,20 +223,18 @@ impl Scan {
         Ok(())
     }
 
-    fn check(&mut self, len: usize) -> Result<(), Error> {
-        if let Some(last) = self.marks.last_mut() {
-            // Nothing starts at the end.
-            last.after &= !(1 << (len % 64));
-        }
-        if self.marks.iter().any(|m| m.targets & !m.starts != 0) {
-            return Err(Error::malformed(len, "branch into an instruction or past the end"));
+    fn check(&self) -> Result<(), Error> {
+        if self.marks.iter().zip(&self.starts).any(|(m, starts)| m.targets & !starts != 0) {
+            return Err(Error::malformed(self.len, "branch into an instruction or past the end"));
         }
         Ok(())
     }
 
-    /// The marks, 64 bytes of code at a time.
-    pub(crate) fn marks(&self) -> &[Marks] {
-        &self.marks
+    /// Where instructions start and the marks, 64 bytes of code at a time.
+    #[inline]
+    pub(crate) fn all(&self) -> impl Iterator<Item = (u64, Marks)> + '_ {
+        let marks = self.marks.iter().copied().chain(std::iter::repeat(Marks::default()));
+        self.starts.iter().copied().zip(marks)
     }
 
     #[inline]
@@ -174,7 +245,7 @@ impl Scan {
     /// Does an instruction start here?
     #[inline]
     pub(crate) fn is_start(&self, bci: u32) -> bool {
-        self.has(bci, |m| m.starts)
+        self.starts.get(bci as usize / 64).is_some_and(|starts| starts >> (bci % 64) & 1 != 0)
     }
 
     /// Does a branch, switch or `jsr` go here?
@@ -189,7 +260,7 @@ impl Scan {
 
     /// Can control come to this instruction from the one before?
     pub(crate) fn falls_in(&self, bci: u32) -> bool {
-        bci != 0 && self.has(bci, |m| m.starts & !m.apart)
+        bci != 0 && self.is_start(bci) && !self.has(bci, |m| m.apart)
     }
 
     /// Instruction starts in `[from, to)`.
@@ -199,8 +270,8 @@ impl Scan {
 
     /// All instruction starts in order.
     pub(crate) fn starts(&self) -> impl Iterator<Item = u32> + '_ {
-        self.marks.iter().zip((0..).step_by(64)).flat_map(|(marks, base)| {
-            let mut left = marks.starts;
+        self.starts.iter().zip((0..).step_by(64)).flat_map(|(starts, base)| {
+            let mut left = *starts;
             std::iter::from_fn(move || {
                 let bit = (left != 0).then(|| left.trailing_zeros())?;
                 left &= left - 1;
@@ -208,4 +279,18 @@ impl Scan {
             })
         })
     }
+}
+
+/// Adds a position. The list grows by a quarter where [`Vec::push`] would double it.
+#[inline]
+fn push(list: &mut Vec<u16>, place: u16) {
+    if list.len() == list.capacity() {
+        grow(list);
+    }
+    list.push(place);
+}
+
+#[cold]
+fn grow(list: &mut Vec<u16>) {
+    list.reserve_exact(list.len() / 4 + 8);
 }

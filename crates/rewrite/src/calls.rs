@@ -68,10 +68,13 @@ pub enum Site {
 /// What is called, and from where if that matters.
 type Target<'a> = (Call<'a>, Option<u32>);
 
+/// Methods by how they are called.
+pub type ByTarget<'a> = HashMap<Target<'a>, u32>;
+
 /// Slots of callees that count themselves.
 #[derive(Default)]
 struct Targets<'a> {
-    slots: HashMap<Target<'a>, u32>,
+    slots: ByTarget<'a>,
     /// In the order in which they were met.
     first: Vec<u32>,
 }

@@ -11,7 +11,7 @@ use crate::recursion::recursive_methods;
 use crate::sampling;
 use crate::selection::untouchable;
 use crate::treatment::Treatment;
-use crate::{Contexts, Known, Left, Plan, Rewritten, counted, tallied};
+use crate::{Contexts, Known, Left, Plan, Rewritten, counted, kept, tallied};
 
 /// Rewrites a class. Its methods get the ids from `first` on, in their order.
 pub fn rewrite(
@@ -23,7 +23,7 @@ pub fn rewrite(
     let untouchable = untouchable(class.name());
     let probes = if plan.sampling { Probes::sampling(plan) } else { Probes::new(plan) };
     let recursive = if plan.sampling { recursive_methods(class) } else { Vec::new() };
-    let mut editor = ClassEditor::new(class);
+    let mut editor = ClassEditor::with_scratch(class, kept::take());
     let mut out = Rewritten::default();
     for method in class.methods() {
         let treatment = match Treatment::of(&method, untouchable) {
@@ -62,9 +62,10 @@ pub fn rewrite(
             Err(error) => out.left.push(Left { index: method.index(), why: error.to_string() }),
         }
     }
-    if editor.is_changed() {
-        out.bytes = Some(editor.into_bytes().into_owned());
-    }
+    let is_changed = editor.is_changed();
+    let (bytes, scratch) = editor.finish();
+    kept::keep(scratch);
+    out.bytes = is_changed.then(|| bytes.into_owned());
     Ok(out)
 }
 

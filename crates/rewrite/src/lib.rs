@@ -20,6 +20,7 @@ mod classes;
 mod counted;
 mod counters;
 pub mod exact;
+mod kept;
 mod leaf;
 mod probes;
 mod recursion;

@@ -1,26 +1,30 @@
 //! Which methods may call themselves, by way of others: as far as their own class tells.
 
-use std::collections::HashMap;
+use quipu_classfile::ClassFile;
 
-use quipu_classfile::{ClassFile, Method};
-
-use crate::calls::call_of;
+use crate::calls::{ByTarget, Call, call_of};
 
 /// Whether each method of a class may call itself: a method of the same name, of whatever class; or methods of its own
 /// class that lead back to it. Methods between two such circles are taken for part of one.
 pub fn recursive_methods(class: &ClassFile<'_>) -> Vec<bool> {
-    let by_name: HashMap<_, _> =
-        class.methods().map(|method| ((method.name(), method.descriptor()), method.index())).collect();
+    let mut own = ByTarget::default();
+    for method in class.methods() {
+        own.insert((direct(class.name(), method.name(), method.descriptor()), None), method.index() as u32);
+    }
     let mut calls = Vec::new();
     let mut calls_namesake = Vec::new();
     for method in class.methods() {
         let mut namesake = false;
-        for_each_call(&method, |owner, name, descriptor| {
-            namesake |= name == method.name() && name != b"<init>";
-            if let (true, Some(&callee)) = (owner == class.name(), by_name.get(&(name, descriptor))) {
-                calls.push((method.index(), callee));
+        let Ok(Some(code)) = method.code() else {
+            calls_namesake.push(false);
+            continue;
+        };
+        for call in code.instructions().map_while(Result::ok).filter_map(|i| call_of(&i, class.pool())) {
+            namesake |= call.name == method.name() && call.name != b"<init>";
+            if let Some(&callee) = own.get(&(direct(call.owner, call.name, call.descriptor), None)) {
+                calls.push((method.index(), callee as usize));
             }
-        });
+        }
         calls_namesake.push(namesake);
     }
     // Whoever calls nobody, or is called by nobody, is in no circle; without him others may be in none either.
@@ -31,12 +35,9 @@ pub fn recursive_methods(class: &ClassFile<'_>) -> Vec<bool> {
     calls_namesake.into_iter().zip(circles).map(|(namesake, circle)| namesake || circle).collect()
 }
 
-fn for_each_call<'a>(method: &Method<'_, 'a>, mut call: impl FnMut(&'a [u8], &'a [u8], &'a [u8])) {
-    let Ok(Some(code)) = method.code() else { return };
-    let pool = method.class().pool();
-    for callee in code.instructions().map_while(Result::ok).filter_map(|i| call_of(&i, pool)) {
-        call(callee.owner, callee.name, callee.descriptor);
-    }
+/// However a method is called, it is the same one.
+fn direct<'a>(owner: &'a [u8], name: &'a [u8], descriptor: &'a [u8]) -> Call<'a> {
+    Call { owner, name, descriptor, is_virtual: false, is_interface: false }
 }
 
 /// Which methods are in a circle of calls or lead to one: those that are left when all that call nobody are gone.

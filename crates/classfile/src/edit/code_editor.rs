@@ -3,6 +3,7 @@
 use super::emit;
 use super::frame_table;
 use super::layout::{EdgeInsertion, EdgeKey, Insertion, Rank, Span};
+use super::output::Growth;
 use super::this::{self, Region};
 use super::{ClassEditor, PoolEditor, Snippet};
 use crate::blocks::{BlockAnalysis, Blocks};
@@ -155,8 +156,8 @@ impl<'e, 'c, 'a> CodeEditor<'e, 'c, 'a> {
     /// it does.
     pub fn reserve(&mut self, insertions: usize) {
         let scratch = &mut self.class.scratch;
-        // There may be something else at the entry and before returns.
-        let needed = insertions + scratch.scan.returns.len() + 4;
+        // There may be something else before returns.
+        let needed = insertions + scratch.scan.returns.len() + 1;
         scratch.layout.insertions.reserve_exact(needed);
     }
 
@@ -192,30 +193,40 @@ impl<'e, 'c, 'a> CodeEditor<'e, 'c, 'a> {
         Ok(())
     }
 
+    #[inline]
     fn insert(&mut self, bci: u32, rank: Rank, snippet: &Snippet) -> Result<(), EditError> {
-        if !self.class.scratch.scan.is_start(bci) {
+        let scratch = &mut self.class.scratch;
+        if !scratch.scan.is_start(bci) {
             return Err(EditError::NotAnInstruction { bci });
         }
-        if snippet.bytes().is_empty() && snippet.error().is_none() {
-            return Ok(());
-        }
-        Self::check_balanced(snippet)?;
-        let bci = u16::try_from(bci).map_err(|_| EditError::NotAnInstruction { bci })?;
-        let place = Insertion::place(bci, rank);
-        let layout = &self.class.scratch.layout;
+        let place = Insertion::place(bci as u16, rank);
+        let layout = &mut scratch.layout;
         let comes_last = layout.insertions.last().is_none_or(|last| last.is_before(place));
         let in_use = u16::try_from(layout.snippets.len()).ok().filter(|_| comes_last);
-        let insertion = match (snippet.short(), in_use) {
-            (Some((bytes, len)), Some(in_use)) => Insertion::short(place, in_use, bytes, len),
-            _ => Insertion::kept(place, self.keep(snippet)?),
+        let (insertion, len) = match (snippet.short(), in_use) {
+            (Some((bytes, len)), Some(in_use)) => (Insertion::short(place, in_use, bytes, len), len),
+            _ => {
+                let Some(span) = self.keep_balanced(snippet)? else { return Ok(()) };
+                (Insertion::kept(place, span), span.len.into())
+            }
         };
         if rank == Rank::Entry {
             self.entry_growth = self.entry_growth.max(snippet.max_growth());
         } else {
             self.growth = self.growth.max(snippet.max_growth());
         }
-        self.class.scratch.layout.insertions.push(insertion);
+        self.class.scratch.layout.insert(insertion, len, comes_last);
         Ok(())
+    }
+
+    /// Keeps a snippet that leaves the stack as it was; nothing if it is empty.
+    #[inline(never)]
+    fn keep_balanced(&mut self, snippet: &Snippet) -> Result<Option<Span>, EditError> {
+        if snippet.bytes().is_empty() && snippet.error().is_none() {
+            return Ok(None);
+        }
+        Self::check_balanced(snippet)?;
+        self.keep(snippet).map(Some)
     }
 
     /// Run once per invocation, before everything else, also where the first instruction is a branch target.
@@ -321,7 +332,7 @@ impl<'e, 'c, 'a> CodeEditor<'e, 'c, 'a> {
 
     /// Writes the edited method. On error the method stays as it was.
     pub fn finish(mut self) -> Result<Edited, EditError> {
-        if self.method.is_empty_finalizer() {
+        if self.code.bytes.len() == 1 && self.method.is_empty_finalizer() {
             return Err(EditError::EmptyFinalizer);
         }
         let deepest = (u32::from(self.code.max_stack) + self.growth)
@@ -331,11 +342,15 @@ impl<'e, 'c, 'a> CodeEditor<'e, 'c, 'a> {
 
         let (old_start, old_len) = (self.attribute.offset, 6 + self.attribute.data.len());
         let class = self.class.class;
-        // Frames that were a byte may have to list all locals: an eighth of everything else a method has is about that.
-        let growth = self.class.scratch.layout.growth(&self.class.scratch.scan) as usize
-            + self.catch_all.map_or(0, |c| 2 * usize::from(c.snippet.len) + 64)
-            + (old_len - self.code.bytes.len()) / 8
-            + self.class.pool.added().len();
+        let scratch = &self.class.scratch;
+        let longest = scratch.layout.longest(&self.code, &scratch.scan) as usize;
+        let handler = self.catch_all.map_or(0, |c| usize::from(c.snippet.len));
+        let growth = Growth {
+            code: longest.saturating_sub(self.code.bytes.len()) + handler,
+            // Frames that were a byte may have to list all locals: an eighth of everything else a method has is about that.
+            tables: (old_len - self.code.bytes.len()) / 8 + if handler == 0 { 0 } else { 128 },
+            pool: self.class.pool.added().len(),
+        };
         let mut output = std::mem::take(&mut self.class.scratch.output);
         let mut regions = std::mem::take(&mut self.class.scratch.regions);
         let written = output.replace(class, old_start, old_start + old_len, growth, |out| {

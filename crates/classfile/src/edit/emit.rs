@@ -3,11 +3,12 @@
 use super::frame_table;
 use super::layout::{EdgeKey, Layout};
 use super::this::Region;
-use super::weave;
 use super::{CatchAll, CodeEditor};
-use crate::class::Attribute;
+use super::{make_room, weave};
+use crate::class::{Attribute, Attributes};
 use crate::code::Code;
 use crate::error::{EditError, Error};
+use crate::pool::ConstantPool;
 use crate::read::be16;
 
 /// Writes the whole attribute, name and length included, at the end of `out`. Returns the length of the code.
@@ -25,7 +26,14 @@ pub(crate) fn code_attribute(
     let ([a, b], [c, d]) = (max_stack.to_be_bytes(), max_locals.to_be_bytes());
     out.extend_from_slice(&[a, b, c, d, 0, 0, 0, 0]);
     let start = out.len();
-    weave::code(out, &editor.attribute, &code, &scratch.scan, &mut scratch.layout)?;
+    weave::code(
+        out,
+        editor.class.class.bytes(),
+        &editor.attribute,
+        &code,
+        &scratch.scan,
+        &mut scratch.layout,
+    )?;
     let catch_all = editor.place_catch_all(regions)?;
     if let Some(catch_all) = &catch_all {
         for _ in 0..catch_all.copies() {
@@ -38,6 +46,66 @@ pub(crate) fn code_attribute(
     attributes(editor, out, catch_all.as_ref())?;
     end(out, body)?;
     Ok(size)
+}
+
+/// What an attribute is, as far as it matters here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Code,
+    Frames,
+    Lines,
+    Variables,
+    TypeAnnotations,
+    Other,
+}
+
+/// Kinds of attributes by the index of their name: methods of a class use the same few.
+#[derive(Debug)]
+pub(crate) struct Kinds([(u16, Kind); Kinds::KEPT]);
+
+impl Default for Kinds {
+    fn default() -> Self {
+        // No name has index 0.
+        Kinds([(0, Kind::Other); Self::KEPT])
+    }
+}
+
+impl Kinds {
+    const KEPT: usize = 8;
+
+    /// The first attribute that is code.
+    #[inline]
+    pub(crate) fn code<'a>(
+        &mut self,
+        attributes: &Attributes<'a>,
+        pool: &ConstantPool<'_>,
+    ) -> Option<Attribute<'a>> {
+        attributes.iter().find(|attribute| self.of(attribute.name_index, pool) == Ok(Kind::Code))
+    }
+
+    #[inline]
+    fn of(&mut self, name_index: u16, pool: &ConstantPool<'_>) -> Result<Kind, Error> {
+        match self.0.get(usize::from(name_index) % Self::KEPT) {
+            Some(&(index, kind)) if index == name_index && index != 0 => Ok(kind),
+            _ => self.find(name_index, pool),
+        }
+    }
+
+    #[cold]
+    fn find(&mut self, name_index: u16, pool: &ConstantPool<'_>) -> Result<Kind, Error> {
+        let kind = match pool.utf8(name_index)? {
+            b"Code" => Kind::Code,
+            b"StackMapTable" => Kind::Frames,
+            b"LineNumberTable" => Kind::Lines,
+            b"LocalVariableTable" | b"LocalVariableTypeTable" => Kind::Variables,
+            b"RuntimeVisibleTypeAnnotations" | b"RuntimeInvisibleTypeAnnotations" => Kind::TypeAnnotations,
+            _ => Kind::Other,
+        };
+        if let Some(kept) = self.0.get_mut(usize::from(name_index) % Self::KEPT) {
+            *kept = (name_index, kind);
+        }
+        Ok(kind)
+    }
 }
 
 fn patch(out: &mut [u8], at: usize, value: u32) {
@@ -86,19 +154,16 @@ fn attributes(
     let mut table_written = !has_stack_maps;
     out.extend(count.to_be_bytes());
     for attribute in code.attributes.iter() {
-        let name = editor.class.class.pool().utf8(attribute.name_index)?;
-        match name {
-            b"StackMapTable" if has_stack_maps => {
+        match editor.class.kinds.of(attribute.name_index, editor.class.class.pool())? {
+            Kind::Frames if has_stack_maps => {
                 table_written = true;
                 let start = begin(out, attribute.name_index);
                 frame_table::write(editor, out, Some(attribute.data), catch_all)?;
                 end(out, start)?;
             }
-            b"LineNumberTable" => lines(out, &attribute, &editor.class.scratch.layout)?,
-            b"LocalVariableTable" | b"LocalVariableTypeTable" => {
-                variables(out, &attribute, &code, &editor.class.scratch.layout)?;
-            }
-            b"RuntimeVisibleTypeAnnotations" | b"RuntimeInvisibleTypeAnnotations" => {
+            Kind::Lines => lines(out, &attribute, &editor.class.scratch.layout)?,
+            Kind::Variables => variables(out, &attribute, &code, &editor.class.scratch.layout)?,
+            Kind::TypeAnnotations => {
                 let start = out.len();
                 if super::type_annotations::relocate(out, &attribute, &editor.class.scratch.layout).is_err() {
                     // The VM does not look inside until reflection asks; neither do we insist.
@@ -106,7 +171,7 @@ fn attributes(
                     copy(out, &attribute);
                 }
             }
-            _ => copy(out, &attribute),
+            Kind::Code | Kind::Frames | Kind::Other => copy(out, &attribute),
         }
     }
     if !table_written && (catch_all.is_some() || !editor.class.scratch.layout.edges.is_empty()) {
@@ -137,6 +202,7 @@ fn end(out: &mut [u8], start: usize) -> Result<(), EditError> {
 fn copy(out: &mut Vec<u8>, attribute: &Attribute<'_>) {
     let ([a, b], [c, d, e, f]) =
         (attribute.name_index.to_be_bytes(), (attribute.data.len() as u32).to_be_bytes());
+    make_room(out, 6 + attribute.data.len());
     out.extend_from_slice(&[a, b, c, d, e, f]);
     out.extend_from_slice(attribute.data);
 }
@@ -163,6 +229,13 @@ fn table<const N: usize>(
 }
 
 fn lines(out: &mut Vec<u8>, attribute: &Attribute<'_>, layout: &Layout) -> Result<(), EditError> {
+    if let Some(shift) = layout.positions.only_shift() {
+        return table(out, attribute, |[hi, lo, _, _]| {
+            let bci = u16::from_be_bytes([*hi, *lo]);
+            [*hi, *lo] = if bci == 0 { [0; 2] } else { bci.wrapping_add(shift).to_be_bytes() };
+            Some(())
+        });
+    }
     table(out, attribute, |[hi, lo, _, _]| {
         [*hi, *lo] = (range_start(layout, u16::from_be_bytes([*hi, *lo])) as u16).to_be_bytes();
         Some(())
@@ -175,11 +248,20 @@ fn variables(
     code: &Code<'_>,
     layout: &Layout,
 ) -> Result<(), EditError> {
+    let only_shift = layout.positions.only_shift();
     table(out, attribute, |row: &mut [u8; 10]| {
         let (position, _) = row.split_first_chunk_mut::<4>()?;
         let [a, b, c, d] = *position;
         let old = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
-        let (from, length) = range(layout, code.bytes.len(), old.0, old.1)?;
+        let (from, length) = match only_shift {
+            // What starts at 0 gets longer, all else is only moved.
+            Some(shift) if usize::from(old.0) + usize::from(old.1) <= code.bytes.len() => match old {
+                (0, 0) => old,
+                (0, length) => (0, length.wrapping_add(shift)),
+                (bci, length) => (bci.wrapping_add(shift), length),
+            },
+            _ => range(layout, code.bytes.len(), old.0, old.1)?,
+        };
         let ([a, b], [c, d]) = (from.to_be_bytes(), length.to_be_bytes());
         *position = [a, b, c, d];
         Some(())

@@ -2,11 +2,16 @@
 //! code is written.
 
 use super::pen::SPARE;
+use super::positions::Positions;
 use crate::code::Code;
 use crate::scan::Scan;
 
 /// Bytes of a `goto_w`.
 const FAR: u64 = 5;
+/// Bytes that a switch may need more than before.
+const MOST_PADDING: u64 = 3;
+/// In code of this length every jump reaches.
+const REACH: u64 = 32_767;
 
 /// Where a snippet goes relative to the instruction and the place branches to it arrive.
 /// The order is the order in the code; branches arrive between `FallThrough` and `Handler`.
@@ -126,13 +131,15 @@ pub(crate) struct EdgeInsertion {
     pub(crate) position: u32,
 }
 
-/// Old positions to new ones.
+/// What is inserted, and where everything goes.
 #[derive(Debug, Default)]
 pub(crate) struct Layout {
-    /// What to add (modulo 2^16, which all positions stay below) to an old position to get to the place where branches
-    /// to it arrive. Two bytes per byte of code: this is the largest buffer of an edit.
-    shift: Vec<u16>,
+    pub(crate) positions: Positions,
     pub(crate) insertions: Vec<Insertion>,
+    /// Are insertions out of order?
+    mixed: bool,
+    /// Bytes of all insertions.
+    inserted: u64,
     pub(crate) edges: Vec<EdgeInsertion>,
     pub(crate) snippets: Vec<u8>,
     /// The snippet kept last.
@@ -153,16 +160,27 @@ pub(crate) struct Layout {
 impl Layout {
     pub(crate) fn clear(&mut self) {
         self.insertions.clear();
+        (self.mixed, self.inserted) = (false, 0);
         self.edges.clear();
         self.snippets.clear();
         self.last_snippet = None;
         self.long.clear();
     }
 
+    /// Bytes kept for the next method.
+    pub(crate) fn memory(&self) -> usize {
+        self.positions.memory()
+            + size_of::<Insertion>() * self.insertions.capacity()
+            + size_of::<EdgeInsertion>() * self.edges.capacity()
+            + self.snippets.capacity()
+            + self.long.capacity()
+            + size_of::<u16>() * self.jumps.capacity()
+    }
+
     /// Where branches to the old position go.
     #[inline]
     pub(crate) fn label(&self, bci: u32) -> u32 {
-        u32::from((bci as u16).wrapping_add(self.shift.get(bci as usize).copied().unwrap_or(0)))
+        self.positions.label(bci)
     }
 
     /// Where the instruction itself is, after anything inserted before it.
@@ -188,41 +206,36 @@ impl Layout {
         self.edges.get(first).filter(|e| e.key == key).map(|e| e.position)
     }
 
+    /// Adds a snippet of `len` bytes, which may come after all others in the code.
+    #[inline]
+    pub(crate) fn insert(&mut self, insertion: Insertion, len: usize, comes_last: bool) {
+        self.mixed |= !comes_last && self.insertions.last().is_some_and(|last| *last > insertion);
+        self.inserted += len as u64;
+        self.insertions.push(insertion);
+    }
+
     /// Puts everything in order before the code is written.
-    pub(crate) fn sort(&mut self, code: &Code<'_>) {
-        if !self.insertions.is_sorted() {
+    pub(crate) fn sort(&mut self) {
+        if self.mixed {
             self.insertions.sort_unstable();
         }
-        self.edges.sort_by_key(|e| e.key);
+        if !self.edges.is_empty() {
+            self.edges.sort_by_key(|e| e.key);
+        }
         let entry = self.insertions.iter().take_while(|i| i.rank() == Rank::Entry as u8);
         self.entry_len = entry.map(|i| u32::from(i.len())).sum();
-        self.snippets.extend([0; SPARE]);
-        let needed = code.bytes.len() + 1 + SPARE;
-        if self.shift.len() < needed {
-            // The old ones are of no use.
-            self.shift = vec![0; needed];
+        if !self.snippets.is_empty() {
+            self.snippets.reserve_exact(SPARE);
+            self.snippets.extend([0; SPARE]);
         }
     }
 
-    /// No more bytes than this are added to the code by snippets and what jumps to and from them.
-    pub(crate) fn growth(&self, scan: &Scan) -> u64 {
-        let inserted: u64 = self.insertions.iter().map(|i| u64::from(i.len())).sum();
+    /// The code gets no longer than this with its snippets and what jumps to and from them.
+    pub(crate) fn longest(&self, code: &Code<'_>, scan: &Scan) -> u64 {
         let on_edges: u64 = self.edges.iter().map(|e| u64::from(e.snippet.len) + FAR).sum();
-        // A branch becomes an inverted one and a far jump, a switch may need padding.
-        inserted + on_edges + FAR * scan.jumps.len() as u64
-    }
-
-    /// Sets where branches to the old positions `[from, to)` go, `shift` bytes from there. Like [`Pen`](super::pen::Pen)
-    /// copies: possibly some more, which are set next.
-    #[inline]
-    pub(crate) fn set_labels(&mut self, from: usize, to: usize, shift: u16) {
-        let mut at = from;
-        while at < to
-            && let Some(run) = self.shift.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<SPARE>())
-        {
-            *run = [shift; SPARE];
-            at += SPARE;
-        }
+        let near = code.bytes.len() as u64 + self.inserted + on_edges + MOST_PADDING * scan.switches as u64;
+        // A branch that does not reach becomes an inverted one and a far jump.
+        if near <= REACH { near } else { near + FAR * scan.jumps.len() as u64 }
     }
 
     /// Gives stubs their positions after the code, which ends at `code_end`.

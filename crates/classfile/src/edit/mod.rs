@@ -8,6 +8,7 @@ mod layout;
 mod output;
 mod pen;
 mod pool;
+mod positions;
 mod simulate;
 mod snippet;
 mod this;
@@ -19,8 +20,8 @@ use std::borrow::Cow;
 pub(crate) use code_editor::CatchAll;
 pub use code_editor::{CodeEditor, Edge, Edited, VerificationType};
 pub(crate) use layout::Layout;
-use output::Output;
 pub(crate) use output::make_room;
+use output::{Growth, Output};
 pub use pool::PoolEditor;
 pub use snippet::Snippet;
 
@@ -45,12 +46,20 @@ pub struct Scratch {
     pub(crate) output: Output,
 }
 
+impl Scratch {
+    /// Bytes it keeps. Who keeps one for long may want to give up one that a huge class made large.
+    pub fn memory(&self) -> usize {
+        self.scan.memory() + self.layout.memory() + self.pool.memory() + self.output.memory()
+    }
+}
+
 /// Edits the methods of one class.
 #[derive(Debug)]
 pub struct ClassEditor<'c, 'a> {
     pub(crate) class: &'c ClassFile<'a>,
     pub(crate) pool: PoolEditor<'c, 'a>,
     pub(crate) scratch: Scratch,
+    pub(crate) kinds: emit::Kinds,
 }
 
 impl<'c, 'a> ClassEditor<'c, 'a> {
@@ -63,7 +72,7 @@ impl<'c, 'a> ClassEditor<'c, 'a> {
     pub fn with_scratch(class: &'c ClassFile<'a>, mut scratch: Scratch) -> Self {
         scratch.output.clear();
         let pool = PoolEditor::new(class.pool(), std::mem::take(&mut scratch.pool));
-        ClassEditor { class, pool, scratch }
+        ClassEditor { class, pool, scratch, kinds: emit::Kinds::default() }
     }
 
     /// The class being edited, as it was.
@@ -80,7 +89,8 @@ impl<'c, 'a> ClassEditor<'c, 'a> {
     /// Editing a method again starts from its old code and replaces the earlier edit.
     pub fn edit_method(&mut self, index: usize) -> Result<Option<CodeEditor<'_, 'c, 'a>>, EditError> {
         let Some(method) = self.class.method(index) else { return Ok(None) };
-        let Some(attribute) = method.code_attribute() else { return Ok(None) };
+        let code = self.kinds.code(&method.attributes(), self.class.pool());
+        let Some(attribute) = code else { return Ok(None) };
         CodeEditor::open(self, method, attribute).map(Some)
     }
 
@@ -91,7 +101,8 @@ impl<'c, 'a> ClassEditor<'c, 'a> {
         // Access flags, this class, super class, number of interfaces; then the interfaces.
         let old_start = self.class.pool().end() + 8 + 2 * self.class.interfaces_len();
         let pool = &mut self.pool;
-        self.scratch.output.replace(self.class, old_start, old_start + 2, 8 * fields.len(), |out| {
+        let growth = Growth { code: 0, tables: 8 * fields.len(), pool: 0 };
+        self.scratch.output.replace(self.class, old_start, old_start + 2, growth, |out| {
             out.extend(count.to_be_bytes());
             for &(access_flags, name, descriptor) in fields {
                 for part in [access_flags, pool.utf8(name)?, pool.utf8(descriptor)?, 0] {

@@ -1,6 +1,8 @@
 //! The edited class as far as it is written.
 
+use super::pen::SPARE;
 use crate::class::ClassFile;
+use crate::error::EditError;
 
 /// New bytes for parts of a class.
 ///
@@ -18,10 +20,21 @@ pub(crate) struct Output {
 /// The range of the old class that a part replaces, and where it is in `bytes`.
 #[derive(Clone, Copy, Debug)]
 struct Part {
-    old_start: usize,
-    old_end: usize,
-    start: usize,
-    end: usize,
+    old_start: u32,
+    old_end: u32,
+    start: u32,
+    end: u32,
+}
+
+/// How much longer than before something is expected to be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Growth {
+    /// Code.
+    pub(crate) code: usize,
+    /// What goes with it: a guess.
+    pub(crate) tables: usize,
+    /// New constants so far.
+    pub(crate) pool: usize,
 }
 
 impl Output {
@@ -31,43 +44,78 @@ impl Output {
         self.reached = (0, 0);
     }
 
+    /// Bytes kept for the next class.
+    pub(crate) fn memory(&self) -> usize {
+        self.bytes.capacity() + size_of::<Part>() * self.parts.capacity()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
 
-    /// Replaces a range of the old class by what `write` adds to the end of a buffer, unless that fails. That is expected to
-    /// be `growth` bytes longer.
-    pub(crate) fn replace<T, E>(
+    /// Replaces a range of the old class by what `write` adds to the end of a buffer, unless that fails.
+    pub(crate) fn replace<T>(
         &mut self,
         class: &ClassFile<'_>,
         old_start: usize,
         old_end: usize,
-        growth: usize,
-        write: impl FnOnce(&mut Vec<u8>) -> Result<T, E>,
-    ) -> Result<T, E> {
+        growth: Growth,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<T, EditError>,
+    ) -> Result<T, EditError> {
         let (copied, at) = self.reached;
         if at == self.bytes.len() && copied <= old_start {
             let old = class.bytes();
             // For all that is left, not only for the part.
-            make_room(&mut self.bytes, old.len() - copied + growth);
+            let needed = old.len() - copied + growth.code + growth.pool + SPARE;
+            if self.bytes.capacity() - self.bytes.len() < needed {
+                let grown = growth.code + growth.tables;
+                let expected = self.expected(old.len(), old_start, old_end, grown);
+                // A buffer that grows is needed twice for a moment; so only as much of the old one as is in use.
+                self.bytes.shrink_to_fit();
+                self.bytes.reserve_exact(needed + growth.tables + expected);
+            }
             self.bytes.extend_from_slice(old.get(copied..old_start).unwrap_or_default());
             self.reached = (old_start, self.bytes.len());
         }
         let start = self.bytes.len();
         let written = write(&mut self.bytes);
+        let end = self.bytes.len();
+        let written = if u32::try_from(end).is_err() { Err(EditError::OffsetOverflow) } else { written };
         if written.is_err() {
             self.bytes.truncate(start);
             return written;
         }
-        let end = self.bytes.len();
-        if self.parts.last().is_some_and(|part| part.old_start >= old_start) {
-            self.parts.retain(|part| part.old_start != old_start);
+        let part = Part {
+            old_start: old_start as u32,
+            old_end: old_end as u32,
+            start: start as u32,
+            end: end as u32,
+        };
+        if self.parts.last().is_some_and(|last| last.old_start >= part.old_start) {
+            self.parts.retain(|other| other.old_start != part.old_start);
         }
-        self.parts.push(Part { old_start, old_end, start, end });
+        if self.parts.capacity() == 0 {
+            self.parts.reserve_exact(class.methods().len());
+        }
+        self.parts.push(part);
         if self.reached == (old_start, start) {
             self.reached = (old_end, end);
         }
         written
+    }
+
+    /// How much more than what is known of the rest of the class may take: as much for its length as what was written since
+    /// the first part, or as the part at hand if that is the first.
+    fn expected(&self, old_len: usize, old_start: usize, old_end: usize, growth: usize) -> usize {
+        let (from, grown) = match self.parts.first() {
+            Some(first) => {
+                let (from, start) = (first.old_start as usize, first.start as usize);
+                (from, growth + self.bytes.len().saturating_sub(start).saturating_sub(self.reached.0 - from))
+            }
+            None => (old_start, growth),
+        };
+        let left = old_len - old_end;
+        (left * grown / (old_end - from).max(1)).clamp(left / 2, left)
     }
 
     /// The new class, with its new constants and their number.
@@ -94,17 +142,17 @@ impl Output {
     /// The same from parts in any order.
     fn put_together(&mut self, old: &[u8], pool_end: usize, added: &[u8]) -> Vec<u8> {
         self.parts.sort_by_key(|part| part.old_start);
-        let replaced: usize = self.parts.iter().map(|part| part.old_end - part.old_start).sum();
-        let new: usize = self.parts.iter().map(|part| part.end - part.start).sum();
-        let mut out = Vec::with_capacity(old.len() - replaced + new + added.len());
+        let replaced: u32 = self.parts.iter().map(|part| part.old_end - part.old_start).sum();
+        let new: usize = self.parts.iter().map(|part| (part.end - part.start) as usize).sum();
+        let mut out = Vec::with_capacity(old.len() - replaced as usize + new + added.len());
         let between = |from: usize, to: usize| old.get(from..to).unwrap_or_default();
         out.extend_from_slice(between(0, pool_end));
         out.extend_from_slice(added);
         let mut copied = pool_end;
         for part in &self.parts {
-            out.extend_from_slice(between(copied, part.old_start));
-            out.extend_from_slice(self.bytes.get(part.start..part.end).unwrap_or_default());
-            copied = part.old_end;
+            out.extend_from_slice(between(copied, part.old_start as usize));
+            out.extend_from_slice(self.bytes.get(part.start as usize..part.end as usize).unwrap_or_default());
+            copied = part.old_end as usize;
         }
         out.extend_from_slice(between(copied, old.len()));
         out

@@ -2,7 +2,7 @@
 
 /// Pieces of code are short. They are copied this many bytes at a time, also past their end, where the next piece
 /// overwrites the excess; buffers that are written or read this way have as many bytes to spare.
-pub(crate) const SPARE: usize = 16;
+pub(crate) const SPARE: usize = 32;
 
 /// A position in a buffer that only moves forward. What does not fit is counted but not written.
 #[derive(Debug)]

@@ -4,6 +4,10 @@ use crate::error::EditError;
 use crate::pool::{ConstantPool, raw_size, tag};
 
 const MAX_PROBES: usize = 64;
+/// Bytes of the longest string that is looked for without allocating memory, tag and length included.
+const SHORT: usize = 64;
+/// A pool of fewer entries is searched, without an index.
+const SMALL: usize = 48;
 
 /// The pool of a class being edited: the old entries as they were, new ones appended, equal ones shared.
 #[derive(Debug)]
@@ -20,8 +24,19 @@ pub(crate) struct NewEntries {
     offsets: Vec<u32>,
     /// Open addressing on the bytes of an entry; 0 is free. Built when first asked: many edits need no constant.
     index: Vec<u16>,
+    /// Was any constant but a class asked for?
+    is_asked: bool,
     /// The same for classes only, by name: frames ask for little else.
     classes: Vec<u16>,
+}
+
+impl NewEntries {
+    /// Bytes kept for the next class.
+    pub(crate) fn memory(&self) -> usize {
+        self.added.capacity()
+            + size_of::<u32>() * self.offsets.capacity()
+            + size_of::<u16>() * (self.index.capacity() + self.classes.capacity())
+    }
 }
 
 impl<'c, 'a> PoolEditor<'c, 'a> {
@@ -30,6 +45,7 @@ impl<'c, 'a> PoolEditor<'c, 'a> {
         buffers.added.clear();
         buffers.offsets.clear();
         buffers.index.clear();
+        buffers.is_asked = false;
         buffers.classes.clear();
         PoolEditor { old, new: buffers }
     }
@@ -88,6 +104,11 @@ impl<'c, 'a> PoolEditor<'c, 'a> {
 
     /// Index of the entry with these bytes, added if it is not there.
     fn intern(&mut self, entry: &[u8]) -> Result<u16, EditError> {
+        self.new.is_asked = true;
+        if usize::from(self.count()) < SMALL {
+            let found = (1..self.count()).find(|&index| self.raw(index) == Some(entry));
+            return found.map_or_else(|| self.append(&[entry]), Ok);
+        }
         // A quarter stays free.
         if self.new.index.len() / 4 * 3 < usize::from(self.count()) + 1 {
             self.build_index();
@@ -118,12 +139,17 @@ impl<'c, 'a> PoolEditor<'c, 'a> {
 
     /// A modified UTF-8 string.
     pub fn utf8(&mut self, bytes: &[u8]) -> Result<u16, EditError> {
-        let len = u16::try_from(bytes.len()).map_err(|_| EditError::PoolFull)?;
-        let mut entry = Vec::with_capacity(bytes.len() + 3);
-        entry.push(tag::UTF8);
-        entry.extend(len.to_be_bytes());
-        entry.extend_from_slice(bytes);
-        self.intern(&entry)
+        let [hi, lo] = u16::try_from(bytes.len()).map_err(|_| EditError::PoolFull)?.to_be_bytes();
+        // Names are asked for again and again, and most are short: no memory is allocated to look for them.
+        let mut short = [0; SHORT];
+        if let Some(entry) = short.get_mut(..bytes.len() + 3)
+            && let Some((head, text)) = entry.split_first_chunk_mut::<3>()
+        {
+            *head = [tag::UTF8, hi, lo];
+            text.copy_from_slice(bytes);
+            return self.intern(entry);
+        }
+        self.intern(&[&[tag::UTF8, hi, lo], bytes].concat())
     }
 
     fn one(&mut self, tag: u8, index: u16) -> Result<u16, EditError> {
@@ -147,7 +173,7 @@ impl<'c, 'a> PoolEditor<'c, 'a> {
         }
         // Whoever names no other constants saves the index of all of them: a string that is no class yet is hardly ever
         // the name of one.
-        let class = if self.new.index.is_empty() {
+        let class = if !self.new.is_asked {
             let [hi, lo] = u16::try_from(name.len()).map_err(|_| EditError::PoolFull)?.to_be_bytes();
             let utf8 = self.append(&[&[tag::UTF8, hi, lo], name])?.to_be_bytes();
             self.append(&[&[tag::CLASS], &utf8])?

@@ -37,11 +37,13 @@ impl Snippet {
         &self.code
     }
 
-    /// The bytes and how many they are, if those are few and there is nothing wrong with them.
+    /// The bytes and how many they are, if those are few, the stack is as before, and there is nothing wrong with them.
     #[inline]
     pub(crate) fn short(&self) -> Option<([u8; 3], usize)> {
+        if self.error.is_some() || self.depth != 0 || self.ends {
+            return None;
+        }
         match *self.code.as_slice() {
-            _ if self.error.is_some() => None,
             [a, b, c] => Some(([a, b, c], 3)),
             [a, b] => Some(([a, b, 0], 2)),
             [a] => Some(([a, 0, 0], 1)),
@@ -172,6 +174,17 @@ impl Snippet {
         if self.ends {
             self.fail("code after the end");
         }
+        if let (Ok(n), Ok(step)) = (u8::try_from(index), i8::try_from(by)) {
+            if by != 0 {
+                self.code.extend_from_slice(&[op::IINC, n, step.cast_unsigned()]);
+            }
+            return self;
+        }
+        self.wide_iinc(index, by)
+    }
+
+    #[inline(never)]
+    fn wide_iinc(&mut self, index: u16, by: i32) -> &mut Self {
         let mut left = by;
         while left != 0 {
             let step = left.clamp(i32::from(i16::MIN), i32::from(i16::MAX));

@@ -35,6 +35,8 @@ pub(crate) fn regions(
     regions: &mut Vec<Region>,
 ) -> Result<(), EditError> {
     regions.clear();
+    // Two are what most constructors need.
+    regions.reserve_exact(2);
     let method = editor.method;
     let constructor = method.name() == b"<init>" && method.class().super_name().is_some();
     let whole = Region {

@@ -13,19 +13,22 @@ use crate::instruction::{Instruction, branch_target_at, length_at};
 use crate::opcode::{self, InstructionClass, opcode};
 use crate::scan::Scan;
 
-/// Where in a `Code` attribute's body the code begins.
-const CODE_AT: usize = 8;
+/// Where in a `Code` attribute the code begins: after name, length, sizes of stack and locals, and its own length.
+pub(crate) const CODE_AT: usize = 14;
 
 /// Writes the code and its stubs at the end of `out`.
 pub(crate) fn code(
     out: &mut Vec<u8>,
+    class: &[u8],
     attribute: &Attribute<'_>,
     code: &Code<'_>,
     scan: &Scan,
     layout: &mut Layout,
 ) -> Result<(), EditError> {
-    layout.sort(code);
-    let most = code.bytes.len() as u64 + layout.growth(scan);
+    // Runs are copied from the class: behind the code there are bytes to spare.
+    let old = class.get(attribute.offset + CODE_AT..).unwrap_or_default();
+    layout.sort();
+    let most = layout.longest(code, scan);
     // Far above what can be shrunk to a method by fewer long jumps than expected.
     if most > 1 << 20 {
         return Err(EditError::TooLarge { size: u32::try_from(most).unwrap_or(u32::MAX) });
@@ -35,7 +38,7 @@ pub(crate) fn code(
     out.resize(start + most as usize + SPARE, 0);
     let mut pen = Pen::new(out.get_mut(start..).unwrap_or_default());
     loop {
-        pass(&mut pen, attribute, code, scan, layout);
+        pass(&mut pen, old, code, scan, layout);
         layout.place_stubs(pen.position());
         if layout.stubs_end > 65_535 {
             return Err(EditError::TooLarge { size: layout.stubs_end });
@@ -55,19 +58,19 @@ pub(crate) fn code(
 
 /// Copies runs of code, with snippets and jumps in between.
 #[inline(never)]
-fn pass(pen: &mut Pen<'_>, attribute: &Attribute<'_>, code: &Code<'_>, scan: &Scan, layout: &mut Layout) {
-    // Runs are copied from the attribute: where its code ends there are bytes to spare.
-    let old = attribute.data.get(CODE_AT..).unwrap_or_default();
+fn pass(pen: &mut Pen<'_>, old: &[u8], code: &Code<'_>, scan: &Scan, layout: &mut Layout) {
     let insertions = std::mem::take(&mut layout.insertions);
     let mut jumps = scan.jumps.iter().map(|bci| usize::from(*bci));
     let mut jump = jumps.next();
-    let (mut copied, mut labelled) = (0, 0);
     layout.jumps.clear();
+    layout.jumps.reserve_exact(scan.jumps.len());
+    layout.positions.begin(code, insertions.len());
+    // Where the next piece of old code is, and the first position whose distance to the new one is not known yet.
+    let (mut copied, mut unknown) = (0, 0);
     let mut run = |pen: &mut Pen<'_>, layout: &mut Layout, copied: usize, to: usize| {
+        layout.positions.step(unknown, (pen.position() as u16).wrapping_sub(copied as u16));
+        unknown = to + 1;
         pen.copy(old, copied, to);
-        let shift = (pen.position() as u16).wrapping_sub(to as u16);
-        layout.set_labels(labelled, to + 1, shift);
-        labelled = to + 1;
     };
     for &insertion in &insertions {
         let bci = insertion.bci() as usize;
@@ -76,16 +79,14 @@ fn pass(pen: &mut Pen<'_>, attribute: &Attribute<'_>, code: &Code<'_>, scan: &Sc
             copied = copy_jump(pen, code, at, layout);
             jump = jumps.next();
         }
-        if copied <= bci {
-            run(pen, layout, copied, bci);
-            copied = bci;
-        }
+        run(pen, layout, copied, bci);
+        copied = bci;
         match insertion.held() {
             Held::Short(bytes, len) => pen.put_some(bytes, len),
             Held::Kept(span) => snippet(pen, layout, span),
         }
         if insertion.is_above_label() {
-            layout.set_labels(bci, bci + 1, (pen.position() as u16).wrapping_sub(bci as u16));
+            layout.positions.step(bci, (pen.position() as u16).wrapping_sub(bci as u16));
         }
     }
     while let Some(at) = jump {
@@ -94,6 +95,7 @@ fn pass(pen: &mut Pen<'_>, attribute: &Attribute<'_>, code: &Code<'_>, scan: &Sc
         jump = jumps.next();
     }
     run(pen, layout, copied, code.bytes.len());
+    layout.positions.reach(code.bytes.len());
     layout.insertions = insertions;
 }
 
