@@ -22,7 +22,7 @@ pub fn rewrite(
 ) -> Result<Rewritten, EditError> {
     let untouchable = untouchable(class.name());
     let probes = if plan.sampling { Probes::sampling(plan) } else { Probes::new(plan) };
-    let recursive = if plan.sampling { recursive_methods(class) } else { Vec::new() };
+    let recursive = if plan.sampling { recursive_methods(class, sampling::LARGE) } else { Vec::new() };
     let mut editor = ClassEditor::with_scratch(class, kept::take());
     let mut out = Rewritten::default();
     for method in class.methods() {

@@ -5,8 +5,9 @@ use quipu_classfile::ClassFile;
 use crate::calls::{ByTarget, Call, call_of};
 
 /// Whether each method of a class may call itself: a method of the same name, of whatever class; or methods of its own
-/// class that lead back to it. Methods between two such circles are taken for part of one.
-pub fn recursive_methods(class: &ClassFile<'_>) -> Vec<bool> {
+/// class that lead back to it. Methods between two such circles are taken for part of one, circles with a method larger
+/// than the largest for none.
+pub fn recursive_methods(class: &ClassFile<'_>, largest: usize) -> Vec<bool> {
     let mut own = ByTarget::default();
     for method in class.methods() {
         own.insert((direct(class.name(), method.name(), method.descriptor()), None), method.index() as u32);
@@ -15,11 +16,9 @@ pub fn recursive_methods(class: &ClassFile<'_>) -> Vec<bool> {
     let mut calls_namesake = Vec::new();
     for method in class.methods() {
         let mut namesake = false;
-        let Ok(Some(code)) = method.code() else {
-            calls_namesake.push(false);
-            continue;
-        };
-        for call in code.instructions().map_while(Result::ok).filter_map(|i| call_of(&i, class.pool())) {
+        let code = method.code().ok().flatten().filter(|code| code.bytes.len() <= largest);
+        let instructions = code.iter().flat_map(|code| code.instructions().map_while(Result::ok));
+        for call in instructions.filter_map(|i| call_of(&i, class.pool())) {
             namesake |= call.name == method.name() && call.name != b"<init>";
             if let Some(&callee) = own.get(&(direct(call.owner, call.name, call.descriptor), None)) {
                 calls.push((method.index(), callee as usize));

@@ -20,8 +20,8 @@
 
 use quipu_classfile::opcode::{InstructionClass, MONITORENTER};
 use quipu_classfile::{
-    BlockAnalysis, Blocks, ClassEditor, Code, CodeEditor, EditError, Instruction, Method, Snippet,
-    VerificationType, access,
+    BlockAnalysis, Blocks, ClassEditor, Code, CodeEditor, EditError, Method, Snippet, VerificationType,
+    access,
 };
 
 use crate::activation;
@@ -54,7 +54,7 @@ pub fn edit(
 }
 
 /// A method that is larger than HotSpot inlines even where it is hot (`FreqInlineSize`).
-const LARGE: usize = 325;
+pub const LARGE: usize = 325;
 
 /// Whether a method is not inlined, or locks: then it can just as well take samples that are due, which is a call.
 fn calls_anyway(method: &Method<'_, '_>, code: &Code<'_>) -> bool {
@@ -63,16 +63,43 @@ fn calls_anyway(method: &Method<'_, '_>, code: &Code<'_>) -> bool {
         || code.instructions().map_while(Result::ok).any(|i| i.opcode == MONITORENTER)
 }
 
-/// Where the last instruction is that goes back to the start of a loop.
-fn end_of_loop(header: u32, code: &Code<'_>) -> u32 {
-    let goes_back = |i: &Instruction<'_>| {
-        i.bci >= header
-            && (i.branch_target() == Some(header)
-                || i.switch().is_some_and(|switch| {
-                    switch.default == header || switch.cases().any(|(_, target)| target == header)
-                }))
-    };
-    code.instructions().map_while(Result::ok).filter(goes_back).map(|i| i.bci).max().unwrap_or(header)
+/// What a method's loops are made of.
+#[derive(Default)]
+struct Loops {
+    /// Where a jump goes back to, and where it is.
+    jumps_back: Vec<(u32, u32)>,
+    /// Where something is called.
+    calls: Vec<u32>,
+}
+
+impl Loops {
+    fn of(code: &Code<'_>) -> Loops {
+        let mut loops = Loops::default();
+        for i in code.instructions().map_while(Result::ok) {
+            let mut target = |target: u32| {
+                if target <= i.bci {
+                    loops.jumps_back.push((target, i.bci));
+                }
+            };
+            match i.info().class {
+                InstructionClass::Invoke => loops.calls.push(i.bci),
+                InstructionClass::Switch => {
+                    if let Some(switch) = i.switch() {
+                        switch.cases().for_each(|(_, to)| target(to));
+                        target(switch.default);
+                    }
+                }
+                _ => i.branch_target().into_iter().for_each(target),
+            }
+        }
+        loops
+    }
+
+    /// Whether something is called between the start of a loop and the last jump back to it.
+    fn calls(&self, header: u32) -> bool {
+        let end = self.jumps_back.iter().filter(|(to, _)| *to == header).map(|(_, from)| *from).max();
+        self.calls.iter().any(|bci| (header..end.unwrap_or(header)).contains(bci))
+    }
 }
 
 fn count(
@@ -172,17 +199,12 @@ impl Inserter<'_, '_, '_, '_> {
     fn blocks(&mut self, blocks: &Blocks) -> Result<(), EditError> {
         let Some(count) = self.count else { return Ok(()) };
         let body = *self.code.code();
-        let calls = |i: &Instruction<'_>| i.info().class == InstructionClass::Invoke;
+        let loops = if blocks.has_loops() { Loops::of(&body) } else { Loops::default() };
         let mut s = Snippet::new();
         for block in blocks.iter() {
             s.clear();
             if block.is_loop_header {
-                let inside = block.start..end_of_loop(block.start, &body);
-                let takes = self.at.is_some()
-                    && body
-                        .instructions()
-                        .map_while(Result::ok)
-                        .any(|i| inside.contains(&i.bci) && calls(&i));
+                let takes = self.at.is_some() && loops.calls(block.start);
                 self.spend(&mut s, if takes { "loop" } else { "spin" }, "I")?;
                 s.istore(count);
             }
