@@ -31,8 +31,8 @@ pub const ENDLESS: i64 = i64::MAX / 2;
 const CHUNK: usize = 4096;
 const FRAMES: i64 = 1088;
 
-/// Takes the frames that nobody looks at. Threads without a stack write to it all at once; what is in front of the frames
-/// stays 0, which means that no sample is due and that there is no other chunk.
+/// Takes the frames that nobody looks at. Threads without a stack write to it all at once; of what is in front of the frames
+/// `ReifiedStack` sets where the record is, and the rest stays 0: no sample is written down, and there is no other chunk.
 #[repr(C, align(4096))]
 struct Scratch(UnsafeCell<[u8; CHUNK]>);
 
