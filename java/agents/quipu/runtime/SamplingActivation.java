@@ -8,10 +8,14 @@ import quipu.SamplingProfiler;
  * Brings the user's agent in that is shown samples. While it runs, what its thread calls is hidden and it is not called
  * again. Whatever it throws stays here.
  *
- * <p>In code that the agent must not interrupt, samples wait until the next one that is taken elsewhere.
+ * <p>In code that the agent must not interrupt, samples wait until the next one that is taken elsewhere, or until the
+ * thread ends.
  */
 final class SamplingActivation extends Watcher {
     private static final Unsafe U = Unsafe.getUnsafe();
+
+    /** Samples of a thread that can wait. */
+    private static final int WAITING = 256;
 
     /** Bytecodes after which to look again whether the agent can be told of a thread. */
     private static final int LATER = 1 << 10;
@@ -30,7 +34,7 @@ final class SamplingActivation extends Watcher {
         /** Whether the agent is not called by this thread. */
         final boolean quiet;
         MethodId[] mids = new MethodId[64];
-        int[] waiting = new int[256];
+        final int[] waiting = new int[WAITING + 1];
         int waitings;
 
         View(SamplingActivation watcher, boolean quiet) {
@@ -70,14 +74,26 @@ final class SamplingActivation extends Watcher {
         if (view.quiet) {
             return;
         }
-        if (stack.held != 0) {
-            if (view.waitings < view.waiting.length) {
-                view.waiting[view.waitings++] = node;
-            } else {
-                U.getAndAddLong(null, Probe.BASE + Layout.HEADER_REFUSED, 1);
-            }
-            return;
+        boolean held = stack.held != 0;
+        if (view.waitings < (held ? WAITING : WAITING + 1)) {
+            view.waiting[view.waitings++] = node;
+        } else {
+            U.getAndAddLong(null, Probe.BASE + Layout.HEADER_REFUSED, 1);
         }
+        if (!held) {
+            showWaiting(stack, view);
+        }
+    }
+
+    @Override
+    void ended(ReifiedStack stack) {
+        View view = (View) stack.view;
+        if (view.waitings != 0) {
+            showWaiting(stack, view);
+        }
+    }
+
+    private void showWaiting(ReifiedStack stack, View view) {
         long top = begin(stack);
         try {
             int waitings = view.waitings;
@@ -85,7 +101,6 @@ final class SamplingActivation extends Watcher {
             for (int i = 0; i < waitings; i++) {
                 show(stack, view, view.waiting[i]);
             }
-            show(stack, view, node);
             failures.none();
         } catch (Throwable thrown) {
             fail(thrown);

@@ -135,11 +135,15 @@ public final class ReifiedStack {
             left = take(left);
         }
         empty();
-        granularity = 0;
-        view = null;
-        if (Sampler.watcher != null) {
+        Watcher watcher = Sampler.watcher;
+        if (watcher != null) {
+            if (watcher.knows(this)) {
+                watcher.ended(this);
+            }
             left = 0;
         }
+        granularity = 0;
+        view = null;
     }
 
     /** What the thread does meanwhile is not the program's. */

@@ -10,4 +10,7 @@ abstract class Watcher {
 
     /** A thread has taken a sample, in the context of this node. */
     abstract void sampled(ReifiedStack stack, int node);
+
+    /** A thread that it knows has ended. */
+    abstract void ended(ReifiedStack stack);
 }

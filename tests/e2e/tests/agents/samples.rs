@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use quipu_e2e::{Program, Run, on_every_jdk, scratch};
+use quipu_e2e::{Jdk, Program, Run, ThreadCounts, on_every_jdk, scratch};
 
 use crate::jars::under;
 
@@ -22,26 +22,51 @@ fn written(file: &Path, run: &Run) -> BTreeMap<String, u64> {
         .collect()
 }
 
-/// The example is shown exactly the samples that are in the profile, whatever `-Dstacks.bytecodes` says of `--bytecodes`.
+/// The samples of a thread's profile, by stack.
+fn taken(thread: &ThreadCounts<'_>) -> BTreeMap<String, u64> {
+    let mut taken = BTreeMap::new();
+    for node in thread.nodes().filter(|&node| thread.samples(node) > 0) {
+        *taken.entry(thread.path_of(node).join(";")).or_insert(0) += thread.samples(node);
+    }
+    taken
+}
+
+/// Runs a program under the example; returns the samples of threads of this name that are in the profile, after seeing
+/// that the example was shown exactly those, whatever `-Dstacks.bytecodes` says of `--bytecodes`.
+fn assert_shown(program: Program, granularity: u64, threads: &str, jdk: &Jdk) -> BTreeMap<String, u64> {
+    let file = scratch("stacks").join("stacks.txt");
+    let out = format!("-Dstacks.out={}", file.display());
+    let every = format!("-Dstacks.bytecodes={granularity}");
+    let program = program.jvm([&out, &every]).quipu(["--bytecodes", "123456789"]);
+    let run = under("quipu.examples.CollapsedStacks", program, jdk);
+    let shown = written(&file, run.assert_whole());
+    let by_these = taken(&run.thread(threads));
+    // What others do, it is not shown from when it has written its file.
+    let by_all = taken(&ThreadCounts::of(run.profile(), |_| true));
+    assert!(by_these.values().sum::<u64>() > 1_000, "{} stacks", by_these.len());
+    for (stack, samples) in &by_these {
+        let shown = shown.get(stack).unwrap_or(&0);
+        assert!((samples..=&by_all[stack]).contains(&shown), "{stack}: {shown} shown, {samples} taken");
+    }
+    assert!(shown.keys().all(|stack| by_all.contains_key(stack)), "more was shown than taken");
+    by_these
+}
+
 #[test]
 fn the_agent_is_shown_every_sample_that_is_in_the_profile() {
     on_every_jdk(|jdk| {
-        let file = scratch("stacks").join("stacks.txt");
-        let out = format!("-Dstacks.out={}", file.display());
-        let program = busy().jvm([&out, "-Dstacks.bytecodes=500"]).quipu(["--bytecodes", "123456789"]);
-        let run = under("quipu.examples.CollapsedStacks", program, jdk);
-        let shown = written(&file, run.assert_whole());
-        let workers = run.thread("worker-#");
-        let mut taken = BTreeMap::new();
-        for node in workers.nodes().filter(|&node| workers.samples(node) > 0) {
-            *taken.entry(workers.path_of(node).join(";")).or_insert(0) += workers.samples(node);
-        }
-        assert!(taken.values().sum::<u64>() > 1_000, "{taken:?}");
-        for (stack, samples) in &taken {
-            assert_eq!(shown.get(stack), Some(samples), "{stack}");
-        }
-        let mut descended = shown.keys().filter(|stack| stack.contains("ManyThreads.descend"));
-        assert!(descended.all(|stack| taken.contains_key(stack)), "more was shown than taken");
+        assert_shown(busy(), 500, "worker-#", jdk);
+    });
+}
+
+/// No agent is called in `Thread.exit`, and after it no other sample is taken.
+#[test]
+fn samples_are_shown_that_wait_when_a_thread_ends() {
+    on_every_jdk(|jdk| {
+        let program = Program::new("PlatformThreads").arguments(["800", "4"]);
+        let taken = assert_shown(program, 40, "short-#", jdk);
+        let at_the_end = taken.iter().filter(|(stack, _)| stack.contains("Thread.exit"));
+        assert!(at_the_end.map(|(_, samples)| samples).sum::<u64>() > 20, "{taken:?}");
     });
 }
 
