@@ -28,7 +28,29 @@ pub fn pin(session: &Session, env: &Env<'_>) {
     }
     let _ = pin_classes(session, env);
     env.clear_exception();
+}
+
+/// Identity hash codes that are one sequence go on from a multiple of this: more than are given before the program runs.
+const ROUND: i32 = 1 << 12;
+
+/// The program begins: whatever was hashed so far, it gets the same random numbers and identity hash codes.
+///
+/// # Errors
+/// The VM's.
+pub fn begin(session: &Session, env: &mut Env<'_>) -> Result<()> {
+    if !session.options.deterministic {
+        return Ok(());
+    }
     begin_at(session, env, &["VM"]);
+    if let Some(None) = HASHES.get() {
+        let mut next = || env.with_frame(1, |env| session.jvmti.object_hash_code(env.new_text("")?))?;
+        let (first, mut hash) = (next()?, next()?);
+        let is_sequence = hash == first.wrapping_add(1);
+        while is_sequence && hash % ROUND != 0 {
+            hash = next()?;
+        }
+    }
+    Ok(())
 }
 
 /// Iteration order of `Map.of` and `Set.of`. Lookup does not use the salt, so existing collections stay intact.

@@ -155,6 +155,8 @@ pub fn instrument(session: &'static Session, env: &mut Env<'_>, options: &Option
     let rewritten = retransform(session, env, &plan);
     aside(env, false)?;
     rewritten?;
+    // The runtime's classes, which differ with what is inserted, have been given hash codes.
+    pins::begin(session, env)?;
     session.note("start.nanos", &began.elapsed().as_nanos().to_string());
     Ok(())
 }
@@ -210,6 +212,7 @@ fn describe(session: &Session) {
 fn define_runtime(env: &Env<'_>, jvmti: Jvmti) -> Result<(), Error> {
     let mut natives_class = None;
     let mut tally = None;
+    let mut direct = None;
     let mut last: Option<Class<'_>> = None;
     for (name, bytes) in CLASSES {
         let class = env.define_class(name, None, bytes)?;
@@ -219,9 +222,13 @@ fn define_runtime(env: &Env<'_>, jvmti: Jvmti) -> Result<(), Error> {
         if *name == c"java/quipu/Tally" {
             tally = Some(class);
         }
+        if *name == c"java/quipu/Direct" {
+            direct = Some(class);
+        }
         last = Some(class);
     }
-    let (Some(natives_class), Some(tally), Some(probe)) = (natives_class, tally, last) else {
+    let (Some(natives_class), Some(tally), Some(direct), Some(probe)) = (natives_class, tally, direct, last)
+    else {
         return Ok(());
     };
     open_internals(env, jvmti, probe)?;
@@ -229,6 +236,7 @@ fn define_runtime(env: &Env<'_>, jvmti: Jvmti) -> Result<(), Error> {
     unsafe { env.register_natives(natives_class, &natives::table())? };
     // Initialises Probe, and with it Cursor, now: instrumented code must never be the first to do so.
     let end = env.static_method(probe, c"end", c"(Ljava/lang/Thread;)V")?;
+    env.static_method(direct, c"slot", c"()J")?;
     let aside = env.static_method(probe, c"aside", c"(Z)V")?;
     let _ = RUNTIME.set(Runtime { probe: env.new_global(probe)?, end, aside });
     tallies::define(env, tally)

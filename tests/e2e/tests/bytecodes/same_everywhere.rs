@@ -65,3 +65,17 @@ fn the_seed_and_the_jitter_decide_where_samples_are() {
         assert_eq!(values(&without("1")), values(&without("2")));
     });
 }
+
+/// Else a sampled profile would be compared with an exact one of other work.
+#[test]
+fn hash_codes_do_not_depend_on_what_is_measured() {
+    on_every_jdk(|jdk| {
+        let printed = |options: [&str; 2]| {
+            let program = Program::new("HashCodes").quipu(["--deterministic"]).quipu(options);
+            program.run(jdk).assert_whole().stdout.clone()
+        };
+        let sampled = printed(["--bytecodes", "10000"]);
+        assert_eq!(sampled, printed(["--contexts", "all"]));
+        assert_eq!(sampled, printed(["--contexts", "none"]));
+    });
+}
