@@ -4,7 +4,7 @@ use std::cell::UnsafeCell;
 use std::ffi::CStr;
 use std::sync::OnceLock;
 
-use quipu_arena::layout::header;
+use quipu_arena::layout::{header, stack};
 use quipu_jvm::jni::kind;
 use quipu_jvm::{Env, Error, Global, MethodId, Thread, sys};
 
@@ -24,22 +24,15 @@ struct Sampler {
 
 static SAMPLER: OnceLock<Sampler> = OnceLock::new();
 
-/// What is left until the next sample where none is taken; as in `Sampler`.
-pub const ENDLESS: i64 = i64::MAX / 2;
-
-/// Size of a chunk of a stack, and where its frames begin; as in `ReifiedStack`.
-const CHUNK: usize = 4096;
-const FRAMES: i64 = 1088;
-
 /// Takes the frames that nobody looks at. Threads without a stack write to it all at once; of what is in front of the frames
 /// `ReifiedStack` sets where the record is, and the rest stays 0: no sample is written down, and there is no other chunk.
 #[repr(C, align(4096))]
-struct Scratch(UnsafeCell<[u8; CHUNK]>);
+struct Scratch(UnsafeCell<[u8; stack::CHUNK as usize]>);
 
 // SAFETY: Rust code only takes its address; what the VM's machine code does to it is no matter to Rust.
 unsafe impl Sync for Scratch {}
 
-static SCRATCH: Scratch = Scratch(UnsafeCell::new([0; CHUNK]));
+static SCRATCH: Scratch = Scratch(UnsafeCell::new([0; stack::CHUNK as usize]));
 
 /// Address of the chunk for frames that nobody looks at.
 pub fn scratch() -> i64 {
@@ -48,7 +41,7 @@ pub fn scratch() -> i64 {
 
 /// Where the frames of threads go that have no stack.
 pub fn nowhere() -> i64 {
-    scratch() + FRAMES
+    scratch() + stack::FRAMES as i64
 }
 
 /// Makes ready what rewritten code will call.

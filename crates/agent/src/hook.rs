@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use quipu_arena::layout::header;
+use quipu_arena::layout::{header, stack};
 use quipu_classfile::ClassFile;
 use quipu_jvm::{Env, Object};
 use quipu_rewrite::{Contexts, Plan, rewrite};
@@ -87,7 +87,7 @@ fn with_thread_field(session: &Session, bytes: &[u8]) -> Option<Vec<u8>> {
     let mut fields = vec![
         Field::slot(session.arena.address(header::NEW_THREAD) as i64),
         Field::top(bytecodes::nowhere()),
-        Field::left(bytecodes::ENDLESS),
+        Field::left(stack::ENDLESS.cast_signed()),
     ];
     if session.has_tallies() {
         fields.push(Field::tally(session.nobodys_tally()? as i64));

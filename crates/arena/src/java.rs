@@ -69,6 +69,9 @@ pub fn source() -> String {
         ("long", layout::tally::MARK, "TALLY_MARK"),
         ("long", layout::tally::TREE, "TALLY_TREE"),
         ("long", layout::tally::ROOT, "TALLY_ROOT"),
+        ("long", layout::stack::CHUNK, "STACK_CHUNK"),
+        ("long", layout::stack::FRAMES, "STACK_FRAMES"),
+        ("long", layout::stack::ENDLESS, "STACK_ENDLESS"),
         ("int", layout::MAX_SLOTS.into(), "MAX_SLOTS"),
         ("long", record::RECORD_HEADER, "RECORD_HEADER"),
         ("int", record::flag::OPAQUE.into(), "METHOD_OPAQUE"),
@@ -77,8 +80,9 @@ pub fn source() -> String {
         "package quipu.runtime;\n\n/** Where everything is in the arena. Generated from crates/arena/src/layout.rs. */\nfinal class Layout {\n",
     );
     for (kind, value, name) in constants {
+        let suffix = if *kind == "long" { "L" } else { "" };
         // Writing to a String cannot fail.
-        let _ = writeln!(out, "    static final {kind} {name} = {value};");
+        let _ = writeln!(out, "    static final {kind} {name} = {value}{suffix};");
     }
     out.push_str("\n    private Layout() {}\n}\n");
     out
@@ -89,7 +93,7 @@ mod tests {
     #[test]
     fn constants_match_the_layout() {
         let source = super::source();
-        assert!(source.contains("static final long NODE_CALLS = 8;"), "{source}");
+        assert!(source.contains("static final long NODE_CALLS = 8L;"), "{source}");
         assert!(source.contains("static final int ID_SHIFT = 2;"), "{source}");
     }
 }

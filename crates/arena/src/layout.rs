@@ -190,6 +190,17 @@ pub mod slot {
     pub const SIZE: u64 = 24;
 }
 
+/// A thread's call stack where contexts are sampled every so many bytecodes. It is not in the arena: the Java runtime keeps
+/// it, and the agent gives threads that have none a place where they may write.
+pub mod stack {
+    /// Size and alignment of a chunk of it.
+    pub const CHUNK: u64 = 4096;
+    /// Where the frames of a chunk begin.
+    pub const FRAMES: u64 = 64 + 1024;
+    /// Bytecodes until the next sample where none is taken: more than a thread ever executes.
+    pub const ENDLESS: u64 = u64::MAX / 4;
+}
+
 /// A tally: calls and bytecodes of each method on one thread, by method id, for methods that have no contexts. The
 /// first has the place of the file's limit; in the bytes that a reader is given they follow the last chunk, each cut to
 /// [`header::TALLY_USED`].

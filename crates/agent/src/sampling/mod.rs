@@ -282,12 +282,9 @@ impl Engine {
         self.wall_period.store(0, Ordering::Release);
         self.threads.set_clocks(self.arena, None);
         self.on.store(false, Ordering::Release);
-        // Threads are left on: they cost nothing, and exact profiles listen to them, too.
-        let threads = [sys::JVMTI_EVENT_THREAD_START, sys::JVMTI_EVENT_THREAD_END];
-        for event in EVENTS.into_iter().filter(|event| !threads.contains(event)) {
-            // The VM knows them: they were switched on.
-            let _ = self.jvmti.set_event_mode(event, false, None);
-        }
+        // The others are left on: they cost next to nothing, and exact and deterministic runs listen to them, too. The VM
+        // knows the event: it was switched on.
+        let _ = self.jvmti.set_event_mode(sys::JVMTI_EVENT_CLASS_LOAD, false, None);
         self.threads.clear(self.arena);
         lock(&self.upkeep).run(self, env);
     }

@@ -18,7 +18,7 @@ import jdk.internal.vm.annotation.ForceInline;
 public final class ReifiedStack {
     private static final Unsafe U = Unsafe.getUnsafe();
 
-    static final long CHUNK = 4096;
+    static final long CHUNK = Layout.STACK_CHUNK;
     /** Bits of an address that tell its chunk, and where it is in there. */
     static final long CHUNK_OF = -CHUNK, IN_CHUNK = CHUNK - 1;
 
@@ -35,11 +35,11 @@ public final class ReifiedStack {
     private static final long LOWEST_AT = 40;
     /** Bytes of methods that were left; and the methods, as many as there is room for. */
     private static final long LEFT_BEHIND = 48, PATH = 64;
-    private static final int PATH_SIZE = 1024;
 
     /** The first frame. */
-    static final long FRAMES = PATH + PATH_SIZE;
-    static final long FRAME = 8;
+    static final long FRAMES = Layout.STACK_FRAMES, FRAME = 8;
+    /** Bytes for methods that were left: a power of two. */
+    private static final int PATH_SIZE = (int) (FRAMES - PATH);
 
     /** A chunk for frames that nobody looks at, of any thread; in its record every place is too high to be written down. */
     static final long SCRATCH = Natives.scratch();

@@ -25,7 +25,7 @@ public final class Sampler {
     static final int MAX_DEPTH = Natives.maxDepth();
 
     /** More than a thread ever spends. */
-    static final long ENDLESS = Long.MAX_VALUE / 2;
+    static final long ENDLESS = Layout.STACK_ENDLESS;
     /** Cleared in what is left, which is negative then, while a sample is written down and not taken. */
     static final long TAKEN = 1L << 62;
     /** Class loading has begun already. */
