@@ -28,27 +28,31 @@ pub fn pin(session: &Session, env: &Env<'_>) {
     }
     let _ = pin_classes(session, env);
     env.clear_exception();
+    begin_at(session, env, &["VM"]);
 }
 
 /// Identity hash codes that are one sequence go on from a multiple of this: more than are given before the program runs.
 const ROUND: i32 = 1 << 12;
 
-/// The program begins: whatever was hashed so far, it gets the same random numbers and identity hash codes.
+/// The program begins: whatever was hashed so far, its objects get the same identity hash codes. No Java code runs here.
 ///
 /// # Errors
 /// The VM's.
-pub fn begin(session: &Session, env: &mut Env<'_>) -> Result<()> {
+pub fn begin_hashing(session: &Session, env: &mut Env<'_>) -> Result<()> {
     if !session.options.deterministic {
         return Ok(());
     }
-    begin_at(session, env, &["VM"]);
-    if let Some(None) = HASHES.get() {
-        let mut next = || env.with_frame(1, |env| session.jvmti.object_hash_code(env.new_text("")?))?;
-        let (first, mut hash) = (next()?, next()?);
-        let is_sequence = hash == first.wrapping_add(1);
-        while is_sequence && hash % ROUND != 0 {
-            hash = next()?;
+    match HASHES.get() {
+        Some(Some(hashes)) => _ = hashes.seed(env, seed(b"VM".iter())),
+        Some(None) => {
+            let mut next = || env.with_frame(1, |env| session.jvmti.object_hash_code(env.new_text("")?))?;
+            let (first, mut hash) = (next()?, next()?);
+            let is_sequence = hash == first.wrapping_add(1);
+            while is_sequence && hash % ROUND != 0 {
+                hash = next()?;
+            }
         }
+        None => {}
     }
     Ok(())
 }
