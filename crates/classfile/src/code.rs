@@ -34,6 +34,7 @@ pub struct ExceptionEntry {
 
 impl<'a> Code<'a> {
     /// Reads the body of a `Code` attribute found at `offset` of the class file.
+    #[inline(always)]
     pub(crate) fn parse(data: &'a [u8], offset: usize) -> Result<Self, Error> {
         let mut r = Reader::new(data, offset);
         let &[a, b, c, d, e, f, g, h] = r.chunk()?;

@@ -16,7 +16,6 @@ pub(crate) fn code_attribute(
     editor: &mut CodeEditor<'_, '_, '_>,
     out: &mut Vec<u8>,
     max_stack: u16,
-    regions: &mut Vec<Region>,
 ) -> Result<u32, EditError> {
     let code = editor.code;
     let scratch = &mut editor.class.scratch;
@@ -34,7 +33,7 @@ pub(crate) fn code_attribute(
         &scratch.scan,
         &mut scratch.layout,
     )?;
-    let catch_all = editor.place_catch_all(regions)?;
+    let catch_all = editor.place_catch_all()?;
     if let Some(catch_all) = &catch_all {
         for _ in 0..catch_all.copies() {
             out.extend_from_slice(editor.class.scratch.layout.bytes(catch_all.snippet));
@@ -42,7 +41,8 @@ pub(crate) fn code_attribute(
     }
     let size = editor.check_size(out.len() - start)?;
     patch(out, start - 4, size);
-    exceptions(out, &code, &editor.class.scratch.layout, catch_all.as_ref(), regions)?;
+    let scratch = &editor.class.scratch;
+    exceptions(out, &code, &scratch.layout, catch_all.as_ref(), &scratch.regions)?;
     attributes(editor, out, catch_all.as_ref())?;
     end(out, body)?;
     Ok(size)

@@ -1,6 +1,6 @@
 //! Writing code with snippets in between, and finding out where everything goes, in one pass.
 //!
-//! Jumps are copied as they were and noted. When the pass is over all positions are known, and the jumps get their new
+//! Jumps are copied as they were. When the pass is over all positions are known, and the jumps get their new
 //! distances. A jump that does not reach gets its long form, and the pass is repeated; that takes code of 32 KB.
 
 use super::layout::{EdgeKey, Held, Layout, Span, padding};
@@ -56,30 +56,31 @@ pub(crate) fn code(
     Ok(())
 }
 
-/// Copies runs of code, with snippets and jumps in between.
+/// Copies runs of code, with snippets in between, and with jumps if any of them may get another length.
 #[inline(never)]
 fn pass(pen: &mut Pen<'_>, old: &[u8], code: &Code<'_>, scan: &Scan, layout: &mut Layout) {
     let insertions = std::mem::take(&mut layout.insertions);
-    let mut jumps = scan.jumps.iter().map(|bci| usize::from(*bci));
+    let are_kept = scan.switches == 0 && layout.long.is_empty();
+    let jumps: &[u16] = if are_kept { &[] } else { &scan.jumps };
+    let mut jumps = jumps.iter().map(|bci| usize::from(*bci)).enumerate();
     let mut jump = jumps.next();
-    layout.jumps.clear();
-    layout.jumps.reserve_exact(scan.jumps.len());
-    layout.positions.begin(code, insertions.len());
+    layout.positions.begin(code, insertions.len() + jumps.len());
     // Where the next piece of old code is, and the first position whose distance to the new one is not known yet.
     let (mut copied, mut unknown) = (0, 0);
-    let mut run = |pen: &mut Pen<'_>, layout: &mut Layout, copied: usize, to: usize| {
+    let mut run = |pen: &mut Pen<'_>, layout: &mut Layout, copied: usize, to: usize, next: usize| {
         layout.positions.step(unknown, (pen.position() as u16).wrapping_sub(copied as u16));
-        unknown = to + 1;
+        unknown = next;
         pen.copy(old, copied, to);
     };
     for &insertion in &insertions {
         let bci = insertion.bci() as usize;
-        while let Some(at) = jump.filter(|at| *at < bci) {
-            run(pen, layout, copied, at);
-            copied = copy_jump(pen, code, at, layout);
-            jump = jumps.next();
+        while let Some((i, at)) = jump.filter(|(_, at)| *at < bci) {
+            let next = at + length_at(code.bytes, at).unwrap_or(1);
+            run(pen, layout, copied, at, next);
+            copy_jump(pen, code, at, next, layout.long.get(i) == Some(&true));
+            (copied, jump) = (next, jumps.next());
         }
-        run(pen, layout, copied, bci);
+        run(pen, layout, copied, bci, bci + 1);
         copied = bci;
         match insertion.held() {
             Held::Short(bytes, len) => pen.put_some(bytes, len),
@@ -89,12 +90,13 @@ fn pass(pen: &mut Pen<'_>, old: &[u8], code: &Code<'_>, scan: &Scan, layout: &mu
             layout.positions.step(bci, (pen.position() as u16).wrapping_sub(bci as u16));
         }
     }
-    while let Some(at) = jump {
-        run(pen, layout, copied, at);
-        copied = copy_jump(pen, code, at, layout);
-        jump = jumps.next();
+    while let Some((i, at)) = jump {
+        let next = at + length_at(code.bytes, at).unwrap_or(1);
+        run(pen, layout, copied, at, next);
+        copy_jump(pen, code, at, next, layout.long.get(i) == Some(&true));
+        (copied, jump) = (next, jumps.next());
     }
-    run(pen, layout, copied, code.bytes.len());
+    run(pen, layout, copied, code.bytes.len(), code.bytes.len() + 1);
     layout.positions.reach(code.bytes.len());
     layout.insertions = insertions;
 }
@@ -105,27 +107,22 @@ fn snippet(pen: &mut Pen<'_>, layout: &Layout, span: Span) {
     pen.copy(&layout.snippets, start, start + usize::from(span.len));
 }
 
-/// Writes a jump in the form it needs, without its distances, and notes where it is. Returns where it ended.
-#[inline]
-fn copy_jump(pen: &mut Pen<'_>, code: &Code<'_>, bci: usize, layout: &mut Layout) -> usize {
+/// Writes a jump in the form it needs, without its distances.
+fn copy_jump(pen: &mut Pen<'_>, code: &Code<'_>, bci: usize, next: usize, is_long: bool) {
     let op = code.bytes.get(bci).copied().unwrap_or(0);
-    let length = length_at(code.bytes, bci).unwrap_or(1);
-    let is_long = layout.long.get(layout.jumps.len()) == Some(&true);
-    layout.jumps.push(pen.position() as u16);
     match opcode(op).class {
         InstructionClass::Switch => {
             let operands = (bci & !3) + 4;
             let padding = padding(pen.position());
             pen.put([op]);
             pen.put_some([0; 3], padding);
-            pen.copy(code.bytes, operands, bci + length);
+            pen.copy(code.bytes, operands, next);
         }
-        _ if length == 3 && !is_long => pen.put([op, 0, 0]),
+        _ if next - bci == 3 && !is_long => pen.put([op, 0, 0]),
         InstructionClass::Branch => pen.put([inverse(op), 0, 8, opcode::GOTO_W, 0, 0, 0, 0]),
         InstructionClass::Jsr => pen.put([opcode::JSR_W, 0, 0, 0, 0]),
         _ => pen.put([opcode::GOTO_W, 0, 0, 0, 0]),
     }
-    bci + length
 }
 
 /// The branch taken exactly when `op` is not.
@@ -166,7 +163,8 @@ fn offset(from: u32, to: u32) -> i32 {
 fn relocate(pen: &mut Pen<'_>, code: &Code<'_>, scan: &Scan, layout: &mut Layout) -> Result<bool, EditError> {
     let mut all_reach = true;
     for (i, &bci) in scan.jumps.iter().enumerate() {
-        let position = layout.jumps.get(i).copied().map_or(0, u32::from);
+        // Its second byte is moved as far as the first, and by all that is inserted before it.
+        let position = layout.label(u32::from(bci) + 1) - 1;
         let op = code.bytes.get(usize::from(bci)).copied().unwrap_or(0);
         let class = opcode(op).class;
         if class == InstructionClass::Switch {
