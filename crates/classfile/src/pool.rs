@@ -146,29 +146,30 @@ impl<'a> ConstantPool<'a> {
         let truncated = |at: usize| Error::new(at, ErrorKind::Truncated);
         let count = usize::from(be16(bytes, 8).ok_or_else(|| truncated(8))?).max(1);
         // Every entry but a long's second slot takes three bytes or more.
-        let mut offsets = vec![0u32; count.min(bytes.len() / 3)];
+        let mut offsets = Vec::with_capacity(count.min(bytes.len() / 3 + 1));
+        offsets.push(0);
         let mut at = 10;
-        let mut index = 1;
-        while index < count {
-            let entry = bytes.get(at..).and_then(|rest| rest.first_chunk::<3>());
-            let (Some(&[tag, hi, lo]), Some(offset)) = (entry, offsets.get_mut(index)) else {
+        while offsets.len() < count {
+            let Some(&[tag, hi, lo]) = bytes.get(at..).and_then(|rest| rest.first_chunk::<3>()) else {
                 return Err(truncated(at));
             };
-            *offset = at as u32;
+            offsets.push(at as u32);
+            if tag == tag::UTF8 {
+                at += 3 + usize::from(u16::from_be_bytes([hi, lo]));
+                continue;
+            }
             let size = entry_size(tag).ok_or_else(|| Error::new(at, ErrorKind::BadConstantTag(tag)))?;
-            // Without a branch: about every other entry is a string, and which ones cannot be predicted.
-            let text =
-                usize::from(u16::from_be_bytes([hi, lo])) & usize::from(tag != tag::UTF8).wrapping_sub(1);
-            at += size + text;
-            index += 1 + usize::from(size == LONG_SIZE);
+            at += size;
+            if size == LONG_SIZE {
+                offsets.push(0);
+            }
         }
         if at > bytes.len() {
             return Err(truncated(bytes.len()));
         }
-        if index > count {
+        if offsets.len() > count {
             return Err(Error::malformed(at, "long constant past the end of the pool"));
         }
-        offsets.resize(count, 0);
         Ok(ConstantPool { bytes, offsets, end: at })
     }
 

@@ -86,7 +86,6 @@ impl Chains {
 }
 
 /// What was found in 64 bytes of code, a bit for each.
-#[derive(Default)]
 struct Found {
     starts: u64,
     /// Conditional branches and `goto`.
@@ -110,36 +109,37 @@ impl Scan {
         self.jumps.clear();
         self.returns.clear();
         self.switches = 0;
-        let (words, _) = bytes.as_chunks();
         let mut chains = Chains::new();
         // Where the next word is entered.
         let mut entry = 0;
-        for base in (0..bytes.len()).step_by(64) {
-            let mut found = Found::default();
-            let end = bytes.len().min(base + 64);
-            for at in (base..end).step_by(8) {
-                chains.follow(words.get(at / 8).copied().unwrap_or_else(|| last_word(bytes)));
+        for (chunk, base) in bytes.chunks(64).zip((0..).step_by(64)) {
+            let (words, rest) = chunk.as_chunks();
+            let (mut starts, mut jumps, mut leaves, mut stops) = (0, 0, 0, 0);
+            for i in 0..chunk.len().div_ceil(8) {
+                chains.follow(words.get(i).copied().unwrap_or_else(|| last_word(bytes, rest)));
                 let mut chain = 0;
-                match chains.from(entry) {
-                    Some(found) => {
-                        chain = found;
-                        entry = (chain >> Chains::EXIT) as usize & 7;
-                    }
-                    None => entry -= 8,
-                }
+                (chain, entry) = match chains.from(entry) {
+                    Some(found) => (found, (found >> Chains::EXIT) as usize & 7),
+                    None => (chain, entry - 8),
+                };
                 if chain & Chains::STOPS != 0 {
-                    (chain, entry) = go_on(bytes, at, &chains, chain, &mut found.stops)?;
+                    let stopped;
+                    (chain, entry, stopped) = go_on(bytes, base + 8 * i, &chains, chain)?;
+                    stops |= stopped;
                 }
                 let chain = u64::from(chain);
-                found.starts = found.starts >> 8 | chain << 56;
-                found.jumps = found.jumps >> 8 | (chain >> 8) << 56;
-                found.leaves = found.leaves >> 8 | (chain >> 16) << 56;
+                starts = starts >> 8 | chain << 56;
+                jumps = jumps >> 8 | chain >> 8 << 56;
+                leaves = leaves >> 8 | chain >> 16 << 56;
             }
             // Fewer than eight words did not get as far.
-            let missing = (base + 64 - end) as u32 & !7;
-            found.starts >>= missing;
-            found.jumps >>= missing;
-            found.leaves >>= missing;
+            let missing = (64 - chunk.len()) as u32 & !7;
+            let found = Found {
+                starts: starts >> missing,
+                jumps: jumps >> missing,
+                leaves: leaves >> missing,
+                stops,
+            };
             self.transfers(bytes, base, &found)?;
         }
         // In what was added to the last word every byte is an instruction, so that the end of the code must be one.
@@ -346,40 +346,31 @@ fn bad(code: &[u8], bci: usize) -> Error {
 
 /// What is left of the code when all whole words are taken; what is past its end does nothing.
 #[inline]
-fn last_word(code: &[u8]) -> [u8; 8] {
-    let (_, rest) = code.as_chunks::<8>();
-    match code.last_chunk() {
-        Some(last) => (u64::from_le_bytes(*last) >> (64 - 8 * rest.len() as u32 % 64)).to_le_bytes(),
-        None => {
-            let mut word = [opcode::NOP; 8];
-            word.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-            word
-        }
+fn last_word(code: &[u8], rest: &[u8]) -> [u8; 8] {
+    if let Some(last) = code.last_chunk() {
+        return (u64::from_le_bytes(*last) >> (64 - 8 * rest.len() as u32 % 64)).to_le_bytes();
     }
+    // Byte by byte: to copy an unknown number of them takes longer.
+    rest.iter().rfold(0, |word, byte| word << 8 | u64::from(*byte)).to_le_bytes()
 }
 
-/// Follows a chain that stopped in the word at `at` to its end in the word, or past it. Returns what is found in the word
-/// and where the next one is entered, which may be past that as well.
+/// Follows a chain that stopped in the word at `at` to its end in the word, or past it. Returns what is found in the word,
+/// where the next one is entered, which may be past that as well, and where the chain stopped.
 #[cold]
-fn go_on(
-    code: &[u8],
-    at: usize,
-    chains: &Chains,
-    mut chain: u32,
-    stops: &mut u64,
-) -> Result<(u32, usize), Error> {
+fn go_on(code: &[u8], at: usize, chains: &Chains, mut chain: u32) -> Result<(u32, usize, u64), Error> {
+    let mut stops = 0;
     while chain & Chains::STOPS != 0 {
         // It is the last start found.
         let place = 7 - (chain as u8).leading_zeros() as usize;
-        *stops |= 1 << ((at + place) % 64);
+        stops |= 1 << ((at + place) % 64);
         let next = place + length_at(code, at + place).ok_or_else(|| bad(code, at + place))?;
         chain &= (1 << Chains::EXIT) - 1;
         match chains.from(next) {
             Some(more) => chain |= more,
-            None => return Ok((chain, next - 8)),
+            None => return Ok((chain, next - 8, stops)),
         }
     }
-    Ok((chain, (chain >> Chains::EXIT) as usize & 7))
+    Ok((chain, (chain >> Chains::EXIT) as usize & 7, stops))
 }
 
 /// Adds a position. The list grows by a quarter where [`Vec::push`] would double it.

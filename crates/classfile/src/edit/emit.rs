@@ -154,24 +154,19 @@ fn attributes(
     let mut table_written = !has_stack_maps;
     out.extend(count.to_be_bytes());
     for attribute in code.attributes.iter() {
-        match editor.class.kinds.of(attribute.name_index, editor.class.class.pool())? {
-            Kind::Frames if has_stack_maps => {
-                table_written = true;
-                let start = begin(out, attribute.name_index);
-                frame_table::write(editor, out, Some(attribute.data), catch_all)?;
-                end(out, start)?;
-            }
-            Kind::Lines => lines(out, &attribute, &editor.class.scratch.layout)?,
-            Kind::Variables => variables(out, &attribute, &code, &editor.class.scratch.layout)?,
-            Kind::TypeAnnotations => {
-                let start = out.len();
-                if super::type_annotations::relocate(out, &attribute, &editor.class.scratch.layout).is_err() {
-                    // The VM does not look inside until reflection asks; neither do we insist.
-                    out.truncate(start);
-                    copy(out, &attribute);
-                }
-            }
-            Kind::Code | Kind::Frames | Kind::Other => copy(out, &attribute),
+        // Three kinds are nearly all there is: to compare them takes less than to jump by kind.
+        let kind = editor.class.kinds.of(attribute.name_index, editor.class.class.pool())?;
+        if kind == Kind::Lines {
+            lines(out, &attribute, &editor.class.scratch.layout)?;
+        } else if kind == Kind::Frames && has_stack_maps {
+            table_written = true;
+            let start = begin(out, attribute.name_index);
+            frame_table::write(editor, out, Some(attribute.data), catch_all)?;
+            end(out, start)?;
+        } else if kind == Kind::Variables {
+            variables(out, &attribute, &code, &editor.class.scratch.layout)?;
+        } else {
+            others(out, &attribute, kind, &editor.class.scratch.layout);
         }
     }
     if !table_written && (catch_all.is_some() || !editor.class.scratch.layout.edges.is_empty()) {
@@ -185,6 +180,16 @@ fn attributes(
         field.copy_from_slice(&count.to_be_bytes());
     }
     Ok(())
+}
+
+#[inline(never)]
+fn others(out: &mut Vec<u8>, attribute: &Attribute<'_>, kind: Kind, layout: &Layout) {
+    let start = out.len();
+    // The VM does not look inside type annotations until reflection asks; neither do we insist on what is in there.
+    if kind != Kind::TypeAnnotations || super::type_annotations::relocate(out, attribute, layout).is_err() {
+        out.truncate(start);
+        copy(out, attribute);
+    }
 }
 
 fn begin(out: &mut Vec<u8>, name_index: u16) -> usize {
