@@ -55,7 +55,7 @@ pub struct Member<'a> {
 }
 
 /// A list of attributes whose lengths were checked when the class was parsed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Attributes<'a> {
     data: &'a [u8],
     offset: u32,
@@ -63,7 +63,7 @@ pub struct Attributes<'a> {
 }
 
 /// One attribute.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Attribute<'a> {
     /// Pool index of its name.
     pub name_index: u16,
@@ -75,7 +75,8 @@ pub struct Attribute<'a> {
 
 impl<'a> Attributes<'a> {
     /// Reads `attributes_count` and checks every length.
-    #[inline]
+    // Inlined: to hand over what is read here would take as long as reading it.
+    #[inline(always)]
     pub(crate) fn parse(r: &mut Reader<'a>) -> Result<Self, Error> {
         let count = r.u2()?;
         let mut len = 0;

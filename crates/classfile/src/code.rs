@@ -6,7 +6,7 @@ use crate::instruction::Instructions;
 use crate::read::{Reader, be16};
 
 /// A method's code, borrowing from the class file.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Code<'a> {
     /// Operand stack slots.
     pub max_stack: u16,

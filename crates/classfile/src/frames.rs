@@ -7,20 +7,25 @@ use crate::types::{TypeList, Types, UNINITIALIZED, for_each_encoded};
 
 /// Reads a `StackMapTable` frame by frame, keeping the current frame in absolute form.
 #[derive(Debug)]
-pub(crate) struct FrameReader<'a> {
+pub(crate) struct FrameReader<'a, 'l> {
     r: Reader<'a>,
     left: u16,
     next_base: u32,
     max_locals: usize,
     /// Types of the current frame's locals, one entry per value.
-    pub(crate) locals: Types,
+    pub(crate) locals: &'l mut Types,
     /// Types of its stack, bottom first.
     pub(crate) stack: TypeList<'a>,
 }
 
-impl<'a> FrameReader<'a> {
+impl<'a, 'l> FrameReader<'a, 'l> {
     /// `table` is the attribute's body; `locals` the types at method entry.
-    pub(crate) fn new(table: Option<&'a [u8]>, locals: Types, max_locals: u16) -> Result<Self, Error> {
+    #[inline]
+    pub(crate) fn new(
+        table: Option<&'a [u8]>,
+        locals: &'l mut Types,
+        max_locals: u16,
+    ) -> Result<Self, Error> {
         let mut r = Reader::new(table.unwrap_or(&[0, 0]), 0);
         let left = r.u2()?;
         let max_locals = max_locals.into();
@@ -94,17 +99,17 @@ const MAX_TABLE: usize = 16 << 20;
 
 /// Writes frames, each relative to the one before.
 #[derive(Debug)]
-pub(crate) struct FrameWriter {
+pub(crate) struct FrameWriter<'l> {
     /// Locals of the last frame written.
-    pub(crate) previous: Types,
+    pub(crate) previous: &'l mut Types,
     next_base: u32,
     /// Frames written.
     pub(crate) count: u16,
 }
 
-impl FrameWriter {
+impl<'l> FrameWriter<'l> {
     /// `entry` is the implicit frame at the method's start.
-    pub(crate) fn new(entry: Types) -> Self {
+    pub(crate) fn new(entry: &'l mut Types) -> Self {
         FrameWriter { previous: entry, next_base: 0, count: 0 }
     }
 
@@ -154,7 +159,7 @@ impl FrameWriter {
             return self.same(out, at, stack, context);
         }
         let delta = self.delta(at)?;
-        std::mem::swap(&mut self.previous, locals);
+        std::mem::swap(self.previous, locals);
         let is_short = stack.count == 0 && difference <= 3;
         if is_short && chops {
             put(out, 251 - difference as u8, delta);

@@ -17,18 +17,18 @@ pub(crate) fn code_attribute(
     out: &mut Vec<u8>,
     max_stack: u16,
 ) -> Result<u32, EditError> {
-    let code = editor.code;
+    let code = editor.class.code;
     let scratch = &mut editor.class.scratch;
     let max_locals = u16::try_from(usize::from(code.max_locals) + scratch.new_locals.slots())
         .map_err(|_| EditError::TooManyLocals)?;
-    let body = begin(out, editor.attribute.name_index);
+    let body = begin(out, editor.class.attribute.name_index);
     let ([a, b], [c, d]) = (max_stack.to_be_bytes(), max_locals.to_be_bytes());
     out.extend_from_slice(&[a, b, c, d, 0, 0, 0, 0]);
     let start = out.len();
     weave::code(
         out,
         editor.class.class.bytes(),
-        &editor.attribute,
+        &editor.class.attribute,
         &code,
         &scratch.scan,
         &mut scratch.layout,
@@ -147,7 +147,7 @@ fn attributes(
     out: &mut Vec<u8>,
     catch_all: Option<&CatchAll>,
 ) -> Result<(), EditError> {
-    let code = editor.code;
+    let code = editor.class.code;
     let has_stack_maps = editor.class.class.has_stack_maps();
     let count_at = out.len();
     let mut count = code.attributes.count();
