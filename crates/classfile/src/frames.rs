@@ -20,7 +20,7 @@ pub(crate) struct FrameReader<'a, 'l> {
 
 impl<'a, 'l> FrameReader<'a, 'l> {
     /// `table` is the attribute's body; `locals` the types at method entry.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(
         table: Option<&'a [u8]>,
         locals: &'l mut Types,
@@ -125,7 +125,7 @@ impl<'l> FrameWriter<'l> {
         &mut self,
         out: &mut Vec<u8>,
         at: u32,
-        stack: TypeList<'_>,
+        stack: &TypeList<'_>,
         mut context: Context<'_, '_, '_>,
     ) -> Result<(), EditError> {
         let delta = self.delta(at)?;
@@ -148,7 +148,7 @@ impl<'l> FrameWriter<'l> {
         out: &mut Vec<u8>,
         at: u32,
         locals: &mut Types,
-        stack: TypeList<'_>,
+        stack: &TypeList<'_>,
         mut context: Context<'_, '_, '_>,
     ) -> Result<(), EditError> {
         // The encoding of a type is never the beginning of another's: bytes can be compared instead of types.
@@ -167,7 +167,7 @@ impl<'l> FrameWriter<'l> {
         } else if is_short && appends {
             put(out, 251 + difference as u8, delta);
             self.previous.resolve_from(kept, context.pool)?;
-            context.write(out, self.previous.as_list().skip_bytes(kept))
+            context.write(out, &self.previous.as_list().skip_bytes(kept))
         } else {
             self.full(out, delta, stack, &mut context)
         }
@@ -177,7 +177,7 @@ impl<'l> FrameWriter<'l> {
         &mut self,
         out: &mut Vec<u8>,
         delta: u16,
-        stack: TypeList<'_>,
+        stack: &TypeList<'_>,
         context: &mut Context<'_, '_, '_>,
     ) -> Result<(), EditError> {
         if out.len() > context.start + MAX_TABLE {
@@ -186,7 +186,7 @@ impl<'l> FrameWriter<'l> {
         self.previous.resolve_from(0, context.pool)?;
         make_room(out, 7 + self.previous.as_list().bytes.len() + stack.bytes.len());
         put(out, 255, delta);
-        for list in [self.previous.as_list(), stack] {
+        for list in [&self.previous.as_list(), stack] {
             out.extend((list.count as u16).to_be_bytes());
             context.write(out, list)?;
         }
@@ -209,7 +209,7 @@ pub(crate) struct Context<'x, 'c, 'a> {
 }
 
 impl Context<'_, '_, '_> {
-    fn write(&mut self, out: &mut Vec<u8>, list: TypeList<'_>) -> Result<(), EditError> {
+    fn write(&mut self, out: &mut Vec<u8>, list: &TypeList<'_>) -> Result<(), EditError> {
         let start = out.len();
         make_room(out, list.bytes.len());
         out.extend_from_slice(list.bytes);

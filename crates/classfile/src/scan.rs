@@ -50,10 +50,16 @@ pub(crate) struct Scan {
 
 /// What is found in a word of eight bytes of code from each of them on. A number holds a bit for every instruction start,
 /// for every jump of fixed length, and for everything after which control does not go on, in a byte each, and above them
-/// where the next word is entered or that it stops. The eight are followed by what is found past them.
-struct Chains([u32; 32]);
+/// where what follows is entered or that it stops. The halves of a word do not wait for each other either: the four
+/// numbers of each are followed by what is found past it.
+struct Chains {
+    low: [u32; 32],
+    high: [u32; 32],
+}
 
 impl Chains {
+    /// Bytes of half a word.
+    const HALF: usize = 4;
     /// Where the part begins that says how it goes on.
     const EXIT: u32 = 24;
     /// How it goes on is not known: see [`step::STOP`].
@@ -61,19 +67,26 @@ impl Chains {
 
     #[inline]
     fn new() -> Self {
-        let mut chains = [Self::STOPS; 32];
-        chains.iter_mut().skip(8).take(5).zip(0..).for_each(|(chain, entry)| *chain = entry << Self::EXIT);
-        Chains(chains)
+        let mut half = [Self::STOPS; 32];
+        half.iter_mut().skip(Self::HALF).take(5).zip(0..).for_each(|(chain, at)| *chain = at << Self::EXIT);
+        Chains { low: half, high: half }
     }
 
     /// Follows the chains of a word.
     #[inline]
     fn follow(&mut self, word: [u8; 8]) {
-        for at in [7, 6, 5, 4, 3, 2, 1, 0] {
-            let step = word.get(at).map_or(0, |op| step(*op));
-            let rest = self.0.get(at + (step >> step::LENGTH) as usize).copied().unwrap_or(0);
-            if let Some(chain) = self.0.get_mut(at) {
-                *chain = step << at | rest;
+        let [a, b, c, d, e, f, g, h] = word;
+        Self::follow_half(&mut self.low, [a, b, c, d], 0);
+        Self::follow_half(&mut self.high, [e, f, g, h], Self::HALF);
+    }
+
+    #[inline]
+    fn follow_half(chains: &mut [u32; 32], bytes: [u8; Self::HALF], first: usize) {
+        for at in [3, 2, 1, 0] {
+            let step = bytes.get(at).map_or(0, |op| step(*op));
+            let rest = chains.get(at + (step >> step::LENGTH) as usize).copied().unwrap_or(0);
+            if let Some(chain) = chains.get_mut(at) {
+                *chain = step << (first + at) | rest;
             }
         }
     }
@@ -81,7 +94,14 @@ impl Chains {
     /// What is found from a byte of the word on; nothing if the word is not entered.
     #[inline]
     fn from(&self, entry: usize) -> Option<u32> {
-        self.0.get(..8).and_then(|chains| chains.get(entry)).copied()
+        match self.low.get(..=Self::HALF).and_then(|low| low.get(entry)) {
+            Some(low) if low & Self::STOPS != 0 => Some(*low),
+            Some(low) => {
+                let high = self.high.get((low >> Self::EXIT) as usize & 7)?;
+                Some(low & ((1 << Self::EXIT) - 1) | high)
+            }
+            None => self.high.get(..Self::HALF)?.get(entry - Self::HALF).copied(),
+        }
     }
 }
 

@@ -112,7 +112,7 @@ pub(crate) fn write(
                 locals.trim();
             }
             extended(&locals, new_locals, max_locals, wanted);
-            writer.write(out, position, wanted, stack.as_list(), Context { pool, layout, start })?;
+            writer.write(out, position, wanted, &stack.as_list(), Context { pool, layout, start })?;
             apart = true;
         }
         let Some((bci, changed)) = reader.advance()? else { break };
@@ -123,11 +123,11 @@ pub(crate) fn write(
         let context = Context { pool, layout, start };
         if changed || apart {
             extended(reader.locals, new_locals, max_locals, wanted);
-            writer.write(out, layout.label(bci), wanted, reader.stack, context)?;
+            writer.write(out, layout.label(bci), wanted, &reader.stack, context)?;
             reader.locals.resolve_like(writer.previous);
             apart = false;
         } else {
-            writer.same(out, layout.label(bci), reader.stack, context)?;
+            writer.same(out, layout.label(bci), &reader.stack, context)?;
         }
     }
 
@@ -138,7 +138,7 @@ pub(crate) fn write(
         }
         let target = captured.get(edge.target).ok_or(EditError::MissingFrame { bci: edge.target })?;
         extended(&target.locals, new_locals, max_locals, wanted);
-        writer.write(out, edge.position, wanted, target.stack, Context { pool, layout, start })?;
+        writer.write(out, edge.position, wanted, &target.stack, Context { pool, layout, start })?;
     }
     if let Some(catch_all) = catch_all {
         let [hi, lo] = pool.class(b"java/lang/Throwable")?.to_be_bytes();
@@ -150,7 +150,7 @@ pub(crate) fn write(
             }
             extended(&this, new_locals, max_locals, wanted);
             let (stack, context) = (TypeList::one(&throwable), Context { pool, layout, start });
-            writer.write(out, position, wanted, stack, context)?;
+            writer.write(out, position, wanted, &stack, context)?;
         }
     }
     if let Some(field) = out.get_mut(start..start + 2) {
