@@ -154,10 +154,9 @@ impl Blocks {
 
     /// Makes room for as many blocks as there will be.
     fn reserve(&mut self, scan: &Scan, mut more: impl FnMut(u64, u32) -> u64) {
-        let count = |((starts, marks), base): ((u64, Marks), u32)| {
-            (marks.leaders() | more(starts, base)).count_ones() as usize
-        };
-        let count: usize = scan.all().zip((0..).step_by(64)).map(count).sum();
+        let count =
+            |(marks, base): (&Marks, u32)| (marks.leaders() | more(marks.starts, base)).count_ones() as usize;
+        let count: usize = scan.marks().iter().zip((0..).step_by(64)).map(count).sum();
         self.list.reserve_exact(count + 1);
     }
 
@@ -165,11 +164,12 @@ impl Blocks {
     #[inline]
     fn collect(&mut self, scan: &Scan, mut more: impl FnMut(u64, u32) -> u64) {
         let (mut current, mut instructions) = (Start::default(), 0);
-        for ((mut starts, marks), base) in scan.all().zip((0..).step_by(64)) {
+        for (marks, base) in scan.marks().iter().zip((0..).step_by(64)) {
+            let mut starts = marks.starts;
             let mut leaders = marks.leaders() | more(starts, base);
             if base == 0 {
                 // The first block starts in any case.
-                current = Start::new(0, &marks);
+                current = Start::new(0, marks);
                 leaders &= !1;
             }
             while leaders != 0 {
@@ -177,7 +177,7 @@ impl Blocks {
                 let before = starts & ((1 << bit) - 1);
                 starts ^= before;
                 self.add(current, instructions + before.count_ones());
-                (current, instructions) = (Start::new(base + bit, &marks), 0);
+                (current, instructions) = (Start::new(base + bit, marks), 0);
                 leaders &= leaders - 1;
             }
             instructions += starts.count_ones();

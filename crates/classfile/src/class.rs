@@ -4,7 +4,7 @@ use crate::annotation;
 use crate::code::Code;
 use crate::error::{Error, ErrorKind};
 use crate::pool::ConstantPool;
-use crate::read::{Reader, be16};
+use crate::read::{Reader, be16, be32};
 
 /// Access and property flags (JVMS tables 4.1-B, 4.5-A, 4.6-A).
 #[allow(missing_docs)]
@@ -55,7 +55,7 @@ pub struct Member<'a> {
 }
 
 /// A list of attributes whose lengths were checked when the class was parsed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Attributes<'a> {
     data: &'a [u8],
     offset: u32,
@@ -63,7 +63,7 @@ pub struct Attributes<'a> {
 }
 
 /// One attribute.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Attribute<'a> {
     /// Pool index of its name.
     pub name_index: u16,
@@ -75,17 +75,19 @@ pub struct Attribute<'a> {
 
 impl<'a> Attributes<'a> {
     /// Reads `attributes_count` and checks every length.
-    #[inline]
+    // Inlined: to hand over what is read here would take as long as reading it.
+    #[inline(always)]
     pub(crate) fn parse(r: &mut Reader<'a>) -> Result<Self, Error> {
         let count = r.u2()?;
-        let mut end = *r;
+        let mut len = 0;
         for _ in 0..count {
-            let &[_, _, a, b, c, d] = end.chunk()?;
-            end.take(u32::from_be_bytes([a, b, c, d]) as usize)?;
+            // A length may lead past the end: then there is nothing there, or too little in the end.
+            let Some(attribute_len) = be32(r.rest(), len + 2) else { return Err(r.truncated()) };
+            len += 6 + attribute_len as usize;
         }
         // No class file is longer than that.
         let offset = r.offset() as u32;
-        Ok(Attributes { data: r.take(end.pos() - r.pos())?, offset, count })
+        Ok(Attributes { data: r.take(len)?, offset, count })
     }
 
     /// Number of attributes.

@@ -6,7 +6,7 @@ use crate::instruction::Instructions;
 use crate::read::{Reader, be16};
 
 /// A method's code, borrowing from the class file.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Code<'a> {
     /// Operand stack slots.
     pub max_stack: u16,
@@ -34,6 +34,7 @@ pub struct ExceptionEntry {
 
 impl<'a> Code<'a> {
     /// Reads the body of a `Code` attribute found at `offset` of the class file.
+    #[inline(always)]
     pub(crate) fn parse(data: &'a [u8], offset: usize) -> Result<Self, Error> {
         let mut r = Reader::new(data, offset);
         let &[a, b, c, d, e, f, g, h] = r.chunk()?;

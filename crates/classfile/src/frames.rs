@@ -7,20 +7,25 @@ use crate::types::{TypeList, Types, UNINITIALIZED, for_each_encoded};
 
 /// Reads a `StackMapTable` frame by frame, keeping the current frame in absolute form.
 #[derive(Debug)]
-pub(crate) struct FrameReader<'a> {
+pub(crate) struct FrameReader<'a, 'l> {
     r: Reader<'a>,
     left: u16,
     next_base: u32,
     max_locals: usize,
     /// Types of the current frame's locals, one entry per value.
-    pub(crate) locals: Types,
+    pub(crate) locals: &'l mut Types,
     /// Types of its stack, bottom first.
     pub(crate) stack: TypeList<'a>,
 }
 
-impl<'a> FrameReader<'a> {
+impl<'a, 'l> FrameReader<'a, 'l> {
     /// `table` is the attribute's body; `locals` the types at method entry.
-    pub(crate) fn new(table: Option<&'a [u8]>, locals: Types, max_locals: u16) -> Result<Self, Error> {
+    #[inline(always)]
+    pub(crate) fn new(
+        table: Option<&'a [u8]>,
+        locals: &'l mut Types,
+        max_locals: u16,
+    ) -> Result<Self, Error> {
         let mut r = Reader::new(table.unwrap_or(&[0, 0]), 0);
         let left = r.u2()?;
         let max_locals = max_locals.into();
@@ -94,17 +99,17 @@ const MAX_TABLE: usize = 16 << 20;
 
 /// Writes frames, each relative to the one before.
 #[derive(Debug)]
-pub(crate) struct FrameWriter {
+pub(crate) struct FrameWriter<'l> {
     /// Locals of the last frame written.
-    pub(crate) previous: Types,
+    pub(crate) previous: &'l mut Types,
     next_base: u32,
     /// Frames written.
     pub(crate) count: u16,
 }
 
-impl FrameWriter {
+impl<'l> FrameWriter<'l> {
     /// `entry` is the implicit frame at the method's start.
-    pub(crate) fn new(entry: Types) -> Self {
+    pub(crate) fn new(entry: &'l mut Types) -> Self {
         FrameWriter { previous: entry, next_base: 0, count: 0 }
     }
 
@@ -120,7 +125,7 @@ impl FrameWriter {
         &mut self,
         out: &mut Vec<u8>,
         at: u32,
-        stack: TypeList<'_>,
+        stack: &TypeList<'_>,
         mut context: Context<'_, '_, '_>,
     ) -> Result<(), EditError> {
         let delta = self.delta(at)?;
@@ -143,7 +148,7 @@ impl FrameWriter {
         out: &mut Vec<u8>,
         at: u32,
         locals: &mut Types,
-        stack: TypeList<'_>,
+        stack: &TypeList<'_>,
         mut context: Context<'_, '_, '_>,
     ) -> Result<(), EditError> {
         // The encoding of a type is never the beginning of another's: bytes can be compared instead of types.
@@ -154,7 +159,7 @@ impl FrameWriter {
             return self.same(out, at, stack, context);
         }
         let delta = self.delta(at)?;
-        std::mem::swap(&mut self.previous, locals);
+        std::mem::swap(self.previous, locals);
         let is_short = stack.count == 0 && difference <= 3;
         if is_short && chops {
             put(out, 251 - difference as u8, delta);
@@ -162,7 +167,7 @@ impl FrameWriter {
         } else if is_short && appends {
             put(out, 251 + difference as u8, delta);
             self.previous.resolve_from(kept, context.pool)?;
-            context.write(out, self.previous.as_list().skip_bytes(kept))
+            context.write(out, &self.previous.as_list().skip_bytes(kept))
         } else {
             self.full(out, delta, stack, &mut context)
         }
@@ -172,7 +177,7 @@ impl FrameWriter {
         &mut self,
         out: &mut Vec<u8>,
         delta: u16,
-        stack: TypeList<'_>,
+        stack: &TypeList<'_>,
         context: &mut Context<'_, '_, '_>,
     ) -> Result<(), EditError> {
         if out.len() > context.start + MAX_TABLE {
@@ -181,7 +186,7 @@ impl FrameWriter {
         self.previous.resolve_from(0, context.pool)?;
         make_room(out, 7 + self.previous.as_list().bytes.len() + stack.bytes.len());
         put(out, 255, delta);
-        for list in [self.previous.as_list(), stack] {
+        for list in [&self.previous.as_list(), stack] {
             out.extend((list.count as u16).to_be_bytes());
             context.write(out, list)?;
         }
@@ -204,7 +209,7 @@ pub(crate) struct Context<'x, 'c, 'a> {
 }
 
 impl Context<'_, '_, '_> {
-    fn write(&mut self, out: &mut Vec<u8>, list: TypeList<'_>) -> Result<(), EditError> {
+    fn write(&mut self, out: &mut Vec<u8>, list: &TypeList<'_>) -> Result<(), EditError> {
         let start = out.len();
         make_room(out, list.bytes.len());
         out.extend_from_slice(list.bytes);

@@ -244,29 +244,49 @@ pub(crate) fn length(op: u8) -> usize {
     LENGTHS.get(usize::from(op)).copied().unwrap_or(0).into()
 }
 
-/// How far the next instruction is from one with this opcode, or [`STOP`] if that is not all there is to it. 256 bytes
-/// stay in the first-level cache, the full rows would not.
+/// What a pass over code must know of each opcode. 1 KB stays in the first-level cache, the full rows would not.
 #[allow(clippy::indexing_slicing)] // evaluated by the compiler
-static STEPS: [u8; 256] = {
-    let mut steps = [STOP; 256];
+static STEPS: [u32; 256] = {
+    let mut steps = [step::STOP; 256];
     let mut op = 0;
     while op < 256 {
-        let is_control = TABLE[op].class as u8 >= Throw as u8;
-        if TABLE[op].length != 0 && !is_control {
-            steps[op] = TABLE[op].length;
+        let row = &TABLE[op];
+        let flags = match row.class {
+            Branch => Some(step::JUMP),
+            Goto if row.length == 3 => Some(step::JUMP | step::LEAVES),
+            Return | Throw => Some(step::LEAVES),
+            Goto | Switch | Jsr | Ret => None,
+            _ => Some(0),
+        };
+        if let Some(flags) = flags
+            && row.length != 0
+        {
+            steps[op] = (row.length as u32) << step::LENGTH | flags | step::START;
         }
         op += 1;
     }
     steps
 };
 
-/// The step of an instruction that transfers control or has no fixed length, and of what is no instruction.
-pub(crate) const STOP: u8 = 128;
+/// Parts of a [`step()`].
+pub(crate) mod step {
+    /// An instruction starts here: always set.
+    pub(crate) const START: u32 = 1;
+    /// It is a conditional branch or a `goto`, of three bytes.
+    pub(crate) const JUMP: u32 = 1 << 8;
+    /// Control does not go on to the next instruction.
+    pub(crate) const LEAVES: u32 = 1 << 16;
+    /// The highest bits, from this one on, are the length.
+    pub(crate) const LENGTH: u32 = 28;
+    /// For what has no fixed length, transfers control in another way, or is no instruction. As a length it is more than
+    /// how far the longest instruction that begins in eight bytes can reach past them.
+    pub(crate) const STOP: u32 = 13 << LENGTH | START;
+}
 
-/// Length of an instruction after which control goes on to the next, unless something is thrown; [`STOP`] for others.
+/// How to step over an instruction with this opcode.
 #[inline]
-pub(crate) fn step(op: u8) -> u8 {
-    STEPS.get(usize::from(op)).copied().unwrap_or(STOP)
+pub(crate) fn step(op: u8) -> u32 {
+    STEPS.get(usize::from(op)).copied().unwrap_or(step::STOP)
 }
 
 macro_rules! opcodes {
@@ -510,8 +530,16 @@ mod tests {
         for op in 0..=255 {
             let row = opcode(op);
             assert_eq!(length(op), row.length.into());
-            let plain = row.length != 0 && !row.ends_block() && row.class != Jsr;
-            assert_eq!(step(op), if plain { row.length } else { STOP }, "{}", row.mnemonic);
+            let rare = matches!(row.class, Switch | Jsr | Ret) || op == GOTO_W;
+            if rare || row.length == 0 {
+                assert_eq!(step(op), step::STOP, "{}", row.mnemonic);
+                continue;
+            }
+            let is_jump = matches!(row.class, Branch | Goto);
+            assert_eq!(step(op) >> step::LENGTH, row.length.into(), "{}", row.mnemonic);
+            assert_eq!(step(op) & step::JUMP != 0, is_jump, "{}", row.mnemonic);
+            assert_eq!(step(op) & step::LEAVES != 0, !row.falls_through(), "{}", row.mnemonic);
+            assert!(!is_jump || row.length == 3);
         }
     }
 

@@ -96,37 +96,30 @@ pub struct MemberRef<'a> {
 /// Bytes of a long or double, the only entries that take two indices.
 const LONG_SIZE: usize = 9;
 
+/// Tags of entries of three bytes, a bit for each.
+const THREE: u32 =
+    1 << tag::CLASS | 1 << tag::STRING | 1 << tag::METHOD_TYPE | 1 << tag::MODULE | 1 << tag::PACKAGE;
+/// Tags of entries of five bytes.
+const FIVE: u32 = 1 << tag::INTEGER
+    | 1 << tag::FLOAT
+    | 1 << tag::FIELD_REF
+    | 1 << tag::METHOD_REF
+    | 1 << tag::INTERFACE_METHOD_REF
+    | 1 << tag::NAME_AND_TYPE
+    | 1 << tag::DYNAMIC
+    | 1 << tag::INVOKE_DYNAMIC;
+
 /// Bytes an entry takes, tag included; for a string without its text.
 #[inline]
 fn entry_size(tag: u8) -> Option<usize> {
-    // Three bits for each tag, in a register: the size less two. Reading a pool is a chain of dependent steps, and a
-    // table in memory would make every one of them longer.
-    const SIZES: u64 = {
-        let mut sizes = 0;
-        let mut tag = 0u8;
-        while tag <= tag::PACKAGE {
-            let size: u64 = match tag {
-                tag::UTF8 | tag::CLASS | tag::STRING | tag::METHOD_TYPE | tag::MODULE | tag::PACKAGE => 3,
-                tag::METHOD_HANDLE => 4,
-                tag::INTEGER
-                | tag::FLOAT
-                | tag::FIELD_REF
-                | tag::METHOD_REF
-                | tag::INTERFACE_METHOD_REF
-                | tag::NAME_AND_TYPE
-                | tag::DYNAMIC
-                | tag::INVOKE_DYNAMIC => 5,
-                tag::LONG | tag::DOUBLE => LONG_SIZE as u64,
-                _ => 2,
-            };
-            sizes |= (size - 2) << (3 * tag);
-            tag += 1;
-        }
-        sizes
-    };
-    match (SIZES >> (3 * u32::from(tag) % 64)) & 7 {
-        0 => None,
-        size => (tag <= tag::PACKAGE).then_some(size as usize + 2),
+    match tag {
+        tag::UTF8 => Some(3),
+        tag::METHOD_HANDLE => Some(4),
+        tag::LONG | tag::DOUBLE => Some(LONG_SIZE),
+        _ if tag >= 32 => None,
+        _ if 1 << tag & THREE != 0 => Some(3),
+        _ if 1 << tag & FIVE != 0 => Some(5),
+        _ => None,
     }
 }
 
@@ -146,29 +139,35 @@ impl<'a> ConstantPool<'a> {
         let truncated = |at: usize| Error::new(at, ErrorKind::Truncated);
         let count = usize::from(be16(bytes, 8).ok_or_else(|| truncated(8))?).max(1);
         // Every entry but a long's second slot takes three bytes or more.
-        let mut offsets = vec![0u32; count.min(bytes.len() / 3)];
+        let mut offsets = Vec::with_capacity(count.min(bytes.len() / 3 + 1));
+        offsets.push(0);
         let mut at = 10;
-        let mut index = 1;
-        while index < count {
-            let entry = bytes.get(at..).and_then(|rest| rest.first_chunk::<3>());
-            let (Some(&[tag, hi, lo]), Some(offset)) = (entry, offsets.get_mut(index)) else {
+        while offsets.len() < count {
+            let Some(&[tag, hi, lo]) = bytes.get(at..).and_then(|rest| rest.first_chunk::<3>()) else {
                 return Err(truncated(at));
             };
-            *offset = at as u32;
+            offsets.push(at as u32);
+            if tag == tag::UTF8 {
+                at += 3 + usize::from(u16::from_be_bytes([hi, lo]));
+                continue;
+            }
+            // Three or five bytes are what nearly all others take, and the step to the next one is what is waited for.
+            if tag < 32 && 1 << tag & (THREE | FIVE) != 0 {
+                at += 3 + 2 * usize::from(1 << tag & FIVE != 0);
+                continue;
+            }
             let size = entry_size(tag).ok_or_else(|| Error::new(at, ErrorKind::BadConstantTag(tag)))?;
-            // Without a branch: about every other entry is a string, and which ones cannot be predicted.
-            let text =
-                usize::from(u16::from_be_bytes([hi, lo])) & usize::from(tag != tag::UTF8).wrapping_sub(1);
-            at += size + text;
-            index += 1 + usize::from(size == LONG_SIZE);
+            at += size;
+            if size == LONG_SIZE {
+                offsets.push(0);
+            }
         }
         if at > bytes.len() {
             return Err(truncated(bytes.len()));
         }
-        if index > count {
+        if offsets.len() > count {
             return Err(Error::malformed(at, "long constant past the end of the pool"));
         }
-        offsets.resize(count, 0);
         Ok(ConstantPool { bytes, offsets, end: at })
     }
 

@@ -107,7 +107,13 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// All that follows.
+    #[inline]
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.data.get(self.pos..).unwrap_or_default()
+    }
+
     pub(crate) fn remaining(&self) -> usize {
-        self.data.len().saturating_sub(self.pos)
+        self.rest().len()
     }
 }

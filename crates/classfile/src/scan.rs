@@ -1,45 +1,45 @@
 //! One pass over a method's code that finds instruction starts, branch targets and what has to be relocated.
 //!
-//! Where an instruction starts follows from the length of the one before: a chain of dependent loads. The lengths of 64
-//! bytes are therefore looked up first, as if every byte were an opcode, which leaves one load per link of the chain.
+//! Where an instruction starts follows from the length of the one before: a chain of dependent steps, of which nobody knows
+//! in advance how many there are. Eight bytes at a time, the chain is therefore followed from all of them at once, as if
+//! each were an instruction. That takes the same steps for any code, and those of one word do not wait for another's. Only
+//! one step per word remains in the chain: picking what was found from the byte that the word before leads to. What
+//! transfers control is found on the way, and does not interrupt it.
 
 use crate::code::Code;
 use crate::error::{Error, ErrorKind};
-use crate::instruction::{Instruction, branch_target_at, length_at};
-use crate::opcode::{self, InstructionClass, STOP, opcode, step};
+use crate::instruction::{Instruction, length_at};
+use crate::opcode::{self, InstructionClass, opcode, step};
 
-/// Where control goes in 64 bytes of code, a bit for each.
+/// What is known of 64 bytes of code, a bit for each.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Marks {
+    /// An instruction starts here.
+    pub(crate) starts: u64,
     /// A branch, switch or `jsr` goes here.
     pub(crate) targets: u64,
     /// An exception handler starts here.
     pub(crate) handlers: u64,
     /// A branch from here or further down goes back here.
     pub(crate) loops: u64,
-    /// The instruction before transfers control, or is a `jsr`.
-    pub(crate) after: u64,
+    /// The instruction before transfers control, or is a `jsr`. Also set at the end of the code.
+    after: u64,
     /// Control never comes here from the instruction before.
-    pub(crate) apart: u64,
+    apart: u64,
 }
 
 impl Marks {
     /// Where blocks start in every analysis.
     #[inline]
     pub(crate) fn leaders(&self) -> u64 {
-        self.targets | self.handlers | self.after
+        (self.targets | self.handlers | self.after) & self.starts
     }
 }
 
 /// Marks of all code bytes (and one past the end), and the instructions that hold code offsets.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
-    /// A bit for each byte at which an instruction starts.
-    starts: Vec<u64>,
-    /// As many, or none if nothing is marked: most methods are straight to their end.
     marks: Vec<Marks>,
-    /// Length of the code.
-    len: usize,
     /// Branches and switches in code order.
     pub(crate) jumps: Vec<u16>,
     /// All returns in code order.
@@ -48,131 +48,208 @@ pub(crate) struct Scan {
     pub(crate) switches: usize,
 }
 
+/// What is found in a word of eight bytes of code from each of them on. A number holds a bit for every instruction start,
+/// for every jump of fixed length, and for everything after which control does not go on, in a byte each, and above them
+/// where what follows is entered or that it stops. The halves of a word do not wait for each other either: the four
+/// numbers of each are followed by what is found past it.
+struct Chains {
+    low: [u32; 32],
+    high: [u32; 32],
+}
+
+impl Chains {
+    /// Bytes of half a word.
+    const HALF: usize = 4;
+    /// Where the part begins that says how it goes on.
+    const EXIT: u32 = 24;
+    /// How it goes on is not known: see [`step::STOP`].
+    const STOPS: u32 = 8 << Self::EXIT;
+
+    #[inline]
+    fn new() -> Self {
+        let mut half = [Self::STOPS; 32];
+        half.iter_mut().skip(Self::HALF).take(5).zip(0..).for_each(|(chain, at)| *chain = at << Self::EXIT);
+        Chains { low: half, high: half }
+    }
+
+    /// Follows the chains of a word.
+    #[inline]
+    fn follow(&mut self, word: [u8; 8]) {
+        let [a, b, c, d, e, f, g, h] = word;
+        Self::follow_half(&mut self.low, [a, b, c, d], 0);
+        Self::follow_half(&mut self.high, [e, f, g, h], Self::HALF);
+    }
+
+    #[inline]
+    fn follow_half(chains: &mut [u32; 32], bytes: [u8; Self::HALF], first: usize) {
+        for at in [3, 2, 1, 0] {
+            let step = bytes.get(at).map_or(0, |op| step(*op));
+            let rest = chains.get(at + (step >> step::LENGTH) as usize).copied().unwrap_or(0);
+            if let Some(chain) = chains.get_mut(at) {
+                *chain = step << (first + at) | rest;
+            }
+        }
+    }
+
+    /// What is found from a byte of the word on; nothing if the word is not entered.
+    #[inline]
+    fn from(&self, entry: usize) -> Option<u32> {
+        match self.low.get(..=Self::HALF).and_then(|low| low.get(entry)) {
+            Some(low) if low & Self::STOPS != 0 => Some(*low),
+            Some(low) => {
+                let high = self.high.get((low >> Self::EXIT) as usize & 7)?;
+                Some(low & ((1 << Self::EXIT) - 1) | high)
+            }
+            None => self.high.get(..Self::HALF)?.get(entry - Self::HALF).copied(),
+        }
+    }
+}
+
+/// What was found in 64 bytes of code, a bit for each.
+struct Found {
+    starts: u64,
+    /// Conditional branches and `goto`.
+    jumps: u64,
+    /// After these control does not go on.
+    leaves: u64,
+    /// Where a chain stopped.
+    stops: u64,
+}
+
 impl Scan {
     /// Scans `code`. On success every branch, handler and range of the exception table names an instruction.
     #[inline(never)]
     pub(crate) fn run(&mut self, code: &Code<'_>) -> Result<(), Error> {
         let bytes = code.bytes;
-        self.len = bytes.len();
-        self.starts.clear();
-        self.starts.reserve_exact(bytes.len() / 64 + 1);
+        // The end of the code has a place as well.
+        let chunks = bytes.len() / 64 + 1;
         self.marks.clear();
+        self.marks.reserve_exact(chunks);
+        self.marks.resize(chunks, Marks::default());
         self.jumps.clear();
         self.returns.clear();
         self.switches = 0;
-        // Where the next instruction is, seen from each of some bytes as if they all were instructions.
-        let mut next = [0; 256];
-        let mut bci = 0;
-        for (i, chunk) in bytes.chunks(64).enumerate() {
-            for ((next, &op), at) in next.iter_mut().zip(chunk).zip(0u8..) {
-                *next = at.wrapping_add(step(op));
-            }
-            let base = i * 64;
-            let mut starts = 0;
-            let mut at = bci - base;
-            while at < chunk.len() {
-                let mut place = at as u8;
-                while place < chunk.len() as u8 {
-                    starts |= 1 << (place % 64);
-                    place = next.get(usize::from(place)).copied().unwrap_or(0);
+        let mut chains = Chains::new();
+        // Where the next word is entered.
+        let mut entry = 0;
+        for (chunk, base) in bytes.chunks(64).zip((0..).step_by(64)) {
+            let (words, rest) = chunk.as_chunks();
+            let (mut starts, mut jumps, mut leaves, mut stops) = (0, 0, 0, 0);
+            for i in 0..chunk.len().div_ceil(8) {
+                chains.follow(words.get(i).copied().unwrap_or_else(|| last_word(bytes, rest)));
+                let mut chain = 0;
+                (chain, entry) = match chains.from(entry) {
+                    Some(found) => (found, (found >> Chains::EXIT) as usize & 7),
+                    None => (chain, entry - 8),
+                };
+                if chain & Chains::STOPS != 0 {
+                    let stopped;
+                    (chain, entry, stopped) = go_on(bytes, base + 8 * i, &chains, chain)?;
+                    stops |= stopped;
                 }
-                at = place.into();
-                if place >= STOP {
-                    at -= usize::from(STOP);
-                    at += self.control(bytes, base + at)?;
-                }
+                let chain = u64::from(chain);
+                starts = starts >> 8 | chain << 56;
+                jumps = jumps >> 8 | chain >> 8 << 56;
+                leaves = leaves >> 8 | chain >> 16 << 56;
             }
-            bci = base + at;
-            self.starts.push(starts);
+            // Fewer than eight words did not get as far.
+            let missing = (64 - chunk.len()) as u32 & !7;
+            let found = Found {
+                starts: starts >> missing,
+                jumps: jumps >> missing,
+                leaves: leaves >> missing,
+                stops,
+            };
+            self.transfers(bytes, base, &found)?;
         }
-        if bci != bytes.len() {
-            return Err(Error::malformed(bci, "last instruction cut short"));
+        // In what was added to the last word every byte is an instruction, so that the end of the code must be one.
+        let end = 1 << (bytes.len() % 64);
+        let last = self.marks.last_mut();
+        let is_entered = if bytes.len().is_multiple_of(8) {
+            entry == 0
+        } else {
+            last.as_ref().is_some_and(|marks| marks.starts & end != 0)
+        };
+        if !is_entered {
+            return Err(cut_short(bytes.len()));
         }
-        // The end of the code has a place as well.
-        self.starts.resize(bytes.len() / 64 + 1, 0);
+        if let Some(marks) = last {
+            marks.starts &= end - 1;
+        }
         self.exceptions(code)?;
-        self.check()
+        self.check(bytes.len())
+    }
+
+    /// Notes the instructions that transfer control.
+    #[inline]
+    fn transfers(&mut self, code: &[u8], base: usize, found: &Found) -> Result<(), Error> {
+        let (jumps, leaves) = (found.jumps, found.leaves);
+        // A jump takes three bytes, all else one.
+        let (gotos, mut ends) = (leaves & jumps, leaves & !jumps);
+        let mut marks = self.marks.iter_mut().skip(base / 64);
+        if let Some(marks) = marks.next() {
+            marks.starts = found.starts;
+            marks.after |= jumps << 3 | ends << 1;
+            marks.apart |= gotos << 3 | ends << 1;
+        }
+        if let Some(next) = marks.next() {
+            next.after |= jumps >> 61 | ends >> 63;
+            next.apart |= gotos >> 61 | ends >> 63;
+        }
+        while ends != 0 {
+            let bci = base + ends.trailing_zeros() as usize;
+            if code.get(bci) != Some(&opcode::ATHROW) {
+                push(&mut self.returns, bci as u16);
+            }
+            ends &= ends - 1;
+        }
+        let mut left = jumps | found.stops;
+        while left != 0 {
+            let bit = left & left.wrapping_neg();
+            let bci = base + left.trailing_zeros() as usize;
+            left ^= bit;
+            if found.stops & bit != 0 {
+                self.stop(code, bci)?;
+                continue;
+            }
+            let Some(&[_, hi, lo]) = code.get(bci..).and_then(|rest| rest.first_chunk()) else {
+                return Err(cut_short(bci));
+            };
+            push(&mut self.jumps, bci as u16);
+            let offset = i16::from_be_bytes([hi, lo]);
+            self.target(bci, (bci as u32).wrapping_add_signed(offset.into()))?;
+        }
+        Ok(())
     }
 
     /// Bytes kept for the next method.
     pub(crate) fn memory(&self) -> usize {
-        size_of::<u64>() * self.starts.capacity()
-            + size_of::<Marks>() * self.marks.capacity()
+        size_of::<Marks>() * self.marks.capacity()
             + size_of::<u16>() * (self.jumps.capacity() + self.returns.capacity())
     }
 
-    /// The marks of 64 bytes of code, to be changed.
-    #[inline]
-    fn marks_at(&mut self, bci: usize) -> Option<&mut Marks> {
-        if self.marks.is_empty() {
-            self.mark();
-        }
-        self.marks.get_mut(bci / 64)
-    }
-
-    #[cold]
-    fn mark(&mut self) {
-        self.marks.reserve_exact(self.len / 64 + 1);
-        self.marks.resize(self.len / 64 + 1, Marks::default());
-    }
-
-    /// Notes an instruction that transfers control or has no fixed length; returns its length.
-    #[inline]
-    fn control(&mut self, code: &[u8], bci: usize) -> Result<usize, Error> {
-        // Code is shorter than 64 KB.
-        let place = bci as u16;
-        match code.get(bci..).unwrap_or_default() {
-            [opcode::IRETURN..=opcode::RETURN, ..] => {
-                push(&mut self.returns, place);
-                self.ends(bci + 1, false);
-                Ok(1)
-            }
-            [op @ (opcode::IFEQ..=opcode::GOTO | opcode::IFNULL | opcode::IFNONNULL), hi, lo, ..] => {
-                push(&mut self.jumps, place);
-                let offset = i16::from_be_bytes([*hi, *lo]);
-                self.target(bci, (bci as u32).wrapping_add_signed(offset.into()))?;
-                self.ends(bci + 3, *op != opcode::GOTO);
-                Ok(3)
-            }
-            [opcode::ATHROW, ..] => {
-                self.ends(bci + 1, false);
-                Ok(1)
-            }
-            _ => self.rare_control(code, bci),
-        }
-    }
-
     /// The instruction before this position transfers control.
-    #[inline]
     fn ends(&mut self, next: usize, falls_through: bool) {
-        // Nothing starts at the end.
-        if next < self.len
-            && let Some(marks) = self.marks_at(next)
-        {
+        if let Some(marks) = self.marks.get_mut(next / 64) {
             marks.after |= 1 << (next % 64);
             marks.apart |= u64::from(!falls_through) << (next % 64);
         }
     }
 
-    #[inline(never)]
-    fn rare_control(&mut self, code: &[u8], bci: usize) -> Result<usize, Error> {
-        let bad = |op| Error::new(bci, ErrorKind::BadInstruction(op));
-        let op = code.get(bci).copied().unwrap_or(0);
-        let length = length_at(code, bci).ok_or_else(|| bad(op))?;
-        let effective = match op {
-            opcode::WIDE => code.get(bci + 1).copied().unwrap_or(0),
-            op => op,
-        };
-        let class = opcode(effective).class;
-        match class {
-            InstructionClass::Branch | InstructionClass::Goto | InstructionClass::Jsr => {
+    /// Notes an instruction that has no fixed length or is rare.
+    #[cold]
+    fn stop(&mut self, code: &[u8], bci: usize) -> Result<(), Error> {
+        let instruction = Instruction::at(code, bci as u32)?;
+        let row = opcode(instruction.effective());
+        match row.class {
+            InstructionClass::Goto | InstructionClass::Jsr => {
                 push(&mut self.jumps, bci as u16);
-                self.target(bci, branch_target_at(code, bci, length).ok_or_else(|| bad(op))?)?;
+                self.target(bci, instruction.branch_target().ok_or_else(|| bad(code, bci))?)?;
             }
             InstructionClass::Switch => {
                 push(&mut self.jumps, bci as u16);
                 self.switches += 1;
-                if let Some(switch) = Instruction::at(code, bci as u32)?.switch() {
+                if let Some(switch) = instruction.switch() {
                     self.target(bci, switch.default)?;
                     for (_, target) in switch.cases() {
                         self.target(bci, target)?;
@@ -180,22 +257,19 @@ impl Scan {
                 }
             }
             InstructionClass::Ret => {}
-            _ => return Ok(length),
+            _ => return Ok(()),
         }
-        self.ends(bci + length, opcode(effective).falls_through());
-        Ok(length)
+        self.ends(instruction.end() as usize, row.falls_through());
+        Ok(())
     }
 
     #[inline]
     fn target(&mut self, from: usize, to: u32) -> Result<(), Error> {
         let to = to as usize;
-        match self.marks_at(to) {
+        match self.marks.get_mut(to / 64) {
             Some(marks) => {
-                let bit = 1 << (to % 64);
-                marks.targets |= bit;
-                if to <= from {
-                    marks.loops |= bit;
-                }
+                marks.targets |= 1 << (to % 64);
+                marks.loops |= u64::from(to <= from) << (to % 64);
                 Ok(())
             }
             None => Err(Error::malformed(from, "branch out of the code")),
@@ -211,7 +285,7 @@ impl Scan {
             if !at_instructions {
                 return Err(Error::malformed(e.start.into(), "exception table entry not at instructions"));
             }
-            if let Some(marks) = self.marks_at(e.handler.into()) {
+            if let Some(marks) = self.marks.get_mut(usize::from(e.handler) / 64) {
                 let bit = 1 << (e.handler % 64);
                 marks.handlers |= bit;
                 // An exception thrown at or after the handler and caught by it is a backward transfer.
@@ -223,18 +297,17 @@ impl Scan {
         Ok(())
     }
 
-    fn check(&self) -> Result<(), Error> {
-        if self.marks.iter().zip(&self.starts).any(|(m, starts)| m.targets & !starts != 0) {
-            return Err(Error::malformed(self.len, "branch into an instruction or past the end"));
+    fn check(&self, len: usize) -> Result<(), Error> {
+        if self.marks.iter().any(|m| m.targets & !m.starts != 0) {
+            return Err(Error::malformed(len, "branch into an instruction or past the end"));
         }
         Ok(())
     }
 
-    /// Where instructions start and the marks, 64 bytes of code at a time.
+    /// The marks, 64 bytes of code at a time.
     #[inline]
-    pub(crate) fn all(&self) -> impl Iterator<Item = (u64, Marks)> + '_ {
-        let marks = self.marks.iter().copied().chain(std::iter::repeat(Marks::default()));
-        self.starts.iter().copied().zip(marks)
+    pub(crate) fn marks(&self) -> &[Marks] {
+        &self.marks
     }
 
     #[inline]
@@ -245,7 +318,7 @@ impl Scan {
     /// Does an instruction start here?
     #[inline]
     pub(crate) fn is_start(&self, bci: u32) -> bool {
-        self.starts.get(bci as usize / 64).is_some_and(|starts| starts >> (bci % 64) & 1 != 0)
+        self.has(bci, |m| m.starts)
     }
 
     /// Does a branch, switch or `jsr` go here?
@@ -270,8 +343,8 @@ impl Scan {
 
     /// All instruction starts in order.
     pub(crate) fn starts(&self) -> impl Iterator<Item = u32> + '_ {
-        self.starts.iter().zip((0..).step_by(64)).flat_map(|(starts, base)| {
-            let mut left = *starts;
+        self.marks.iter().zip((0..).step_by(64)).flat_map(|(marks, base)| {
+            let mut left = marks.starts;
             std::iter::from_fn(move || {
                 let bit = (left != 0).then(|| left.trailing_zeros())?;
                 left &= left - 1;
@@ -279,6 +352,45 @@ impl Scan {
             })
         })
     }
+}
+
+#[cold]
+fn cut_short(bci: usize) -> Error {
+    Error::malformed(bci, "last instruction cut short")
+}
+
+#[cold]
+fn bad(code: &[u8], bci: usize) -> Error {
+    Error::new(bci, ErrorKind::BadInstruction(code.get(bci).copied().unwrap_or(0)))
+}
+
+/// What is left of the code when all whole words are taken; what is past its end does nothing.
+#[inline]
+fn last_word(code: &[u8], rest: &[u8]) -> [u8; 8] {
+    if let Some(last) = code.last_chunk() {
+        return (u64::from_le_bytes(*last) >> (64 - 8 * rest.len() as u32 % 64)).to_le_bytes();
+    }
+    // Byte by byte: to copy an unknown number of them takes longer.
+    rest.iter().rfold(0, |word, byte| word << 8 | u64::from(*byte)).to_le_bytes()
+}
+
+/// Follows a chain that stopped in the word at `at` to its end in the word, or past it. Returns what is found in the word,
+/// where the next one is entered, which may be past that as well, and where the chain stopped.
+#[cold]
+fn go_on(code: &[u8], at: usize, chains: &Chains, mut chain: u32) -> Result<(u32, usize, u64), Error> {
+    let mut stops = 0;
+    while chain & Chains::STOPS != 0 {
+        // It is the last start found.
+        let place = 7 - (chain as u8).leading_zeros() as usize;
+        stops |= 1 << ((at + place) % 64);
+        let next = place + length_at(code, at + place).ok_or_else(|| bad(code, at + place))?;
+        chain &= (1 << Chains::EXIT) - 1;
+        match chains.from(next) {
+            Some(more) => chain |= more,
+            None => return Ok((chain, next - 8, stops)),
+        }
+    }
+    Ok((chain, (chain >> Chains::EXIT) as usize & 7, stops))
 }
 
 /// Adds a position. The list grows by a quarter where [`Vec::push`] would double it.

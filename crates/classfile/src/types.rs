@@ -89,7 +89,7 @@ pub(crate) struct TypeList<'x> {
 
 impl<'x> TypeList<'x> {
     /// The next `count` types.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn read(r: &mut Reader<'x>, count: u16) -> Result<Self, Error> {
         let mut ahead = *r;
         let (mut slots, mut has_uninitialized) = (0, false);

@@ -16,25 +16,24 @@ pub(crate) fn code_attribute(
     editor: &mut CodeEditor<'_, '_, '_>,
     out: &mut Vec<u8>,
     max_stack: u16,
-    regions: &mut Vec<Region>,
 ) -> Result<u32, EditError> {
-    let code = editor.code;
+    let code = editor.class.code;
     let scratch = &mut editor.class.scratch;
     let max_locals = u16::try_from(usize::from(code.max_locals) + scratch.new_locals.slots())
         .map_err(|_| EditError::TooManyLocals)?;
-    let body = begin(out, editor.attribute.name_index);
+    let body = begin(out, editor.class.attribute.name_index);
     let ([a, b], [c, d]) = (max_stack.to_be_bytes(), max_locals.to_be_bytes());
     out.extend_from_slice(&[a, b, c, d, 0, 0, 0, 0]);
     let start = out.len();
     weave::code(
         out,
         editor.class.class.bytes(),
-        &editor.attribute,
+        &editor.class.attribute,
         &code,
         &scratch.scan,
         &mut scratch.layout,
     )?;
-    let catch_all = editor.place_catch_all(regions)?;
+    let catch_all = editor.place_catch_all()?;
     if let Some(catch_all) = &catch_all {
         for _ in 0..catch_all.copies() {
             out.extend_from_slice(editor.class.scratch.layout.bytes(catch_all.snippet));
@@ -42,7 +41,8 @@ pub(crate) fn code_attribute(
     }
     let size = editor.check_size(out.len() - start)?;
     patch(out, start - 4, size);
-    exceptions(out, &code, &editor.class.scratch.layout, catch_all.as_ref(), regions)?;
+    let scratch = &editor.class.scratch;
+    exceptions(out, &code, &scratch.layout, catch_all.as_ref(), &scratch.regions)?;
     attributes(editor, out, catch_all.as_ref())?;
     end(out, body)?;
     Ok(size)
@@ -147,31 +147,26 @@ fn attributes(
     out: &mut Vec<u8>,
     catch_all: Option<&CatchAll>,
 ) -> Result<(), EditError> {
-    let code = editor.code;
+    let code = editor.class.code;
     let has_stack_maps = editor.class.class.has_stack_maps();
     let count_at = out.len();
     let mut count = code.attributes.count();
     let mut table_written = !has_stack_maps;
     out.extend(count.to_be_bytes());
     for attribute in code.attributes.iter() {
-        match editor.class.kinds.of(attribute.name_index, editor.class.class.pool())? {
-            Kind::Frames if has_stack_maps => {
-                table_written = true;
-                let start = begin(out, attribute.name_index);
-                frame_table::write(editor, out, Some(attribute.data), catch_all)?;
-                end(out, start)?;
-            }
-            Kind::Lines => lines(out, &attribute, &editor.class.scratch.layout)?,
-            Kind::Variables => variables(out, &attribute, &code, &editor.class.scratch.layout)?,
-            Kind::TypeAnnotations => {
-                let start = out.len();
-                if super::type_annotations::relocate(out, &attribute, &editor.class.scratch.layout).is_err() {
-                    // The VM does not look inside until reflection asks; neither do we insist.
-                    out.truncate(start);
-                    copy(out, &attribute);
-                }
-            }
-            Kind::Code | Kind::Frames | Kind::Other => copy(out, &attribute),
+        // Three kinds are nearly all there is: to compare them takes less than to jump by kind.
+        let kind = editor.class.kinds.of(attribute.name_index, editor.class.class.pool())?;
+        if kind == Kind::Lines {
+            lines(out, &attribute, &editor.class.scratch.layout)?;
+        } else if kind == Kind::Frames && has_stack_maps {
+            table_written = true;
+            let start = begin(out, attribute.name_index);
+            frame_table::write(editor, out, Some(attribute.data), catch_all)?;
+            end(out, start)?;
+        } else if kind == Kind::Variables {
+            variables(out, &attribute, &code, &editor.class.scratch.layout)?;
+        } else {
+            others(out, &attribute, kind, &editor.class.scratch.layout);
         }
     }
     if !table_written && (catch_all.is_some() || !editor.class.scratch.layout.edges.is_empty()) {
@@ -185,6 +180,16 @@ fn attributes(
         field.copy_from_slice(&count.to_be_bytes());
     }
     Ok(())
+}
+
+#[inline(never)]
+fn others(out: &mut Vec<u8>, attribute: &Attribute<'_>, kind: Kind, layout: &Layout) {
+    let start = out.len();
+    // The VM does not look inside type annotations until reflection asks; neither do we insist on what is in there.
+    if kind != Kind::TypeAnnotations || super::type_annotations::relocate(out, attribute, layout).is_err() {
+        out.truncate(start);
+        copy(out, attribute);
+    }
 }
 
 fn begin(out: &mut Vec<u8>, name_index: u16) -> usize {

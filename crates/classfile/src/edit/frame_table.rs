@@ -6,7 +6,7 @@
 
 use super::layout::{EdgeKey, Layout, Rank};
 use super::simulate::Simulator;
-use super::{CatchAll, CodeEditor};
+use super::{Buffers, CatchAll, CodeEditor};
 use crate::descriptor;
 use crate::error::{EditError, Error};
 use crate::frames::{Context, FrameReader, FrameWriter};
@@ -61,25 +61,30 @@ pub(crate) fn write(
     }
     let mut entry = std::mem::take(&mut editor.class.scratch.entry_locals);
     entry_locals(editor, &mut entry)?;
-    let code = editor.code;
+    let code = editor.class.code;
     let max_locals = code.max_locals;
     let this_class = editor.method.class().this_class();
     let class = &mut *editor.class;
-    let scratch = &mut class.scratch;
-    let layout = &scratch.layout;
+    let Buffers {
+        scan,
+        layout,
+        new_locals,
+        frame_locals,
+        frame_previous,
+        frame_wanted: wanted,
+        simulator,
+        ..
+    } = &mut *class.scratch;
     let start = out.len();
     out.extend([0; 2]);
 
-    let mut locals = std::mem::take(&mut scratch.frame_locals);
-    locals.copy_from(&entry);
-    let mut previous = std::mem::take(&mut scratch.frame_previous);
-    previous.copy_from(&entry);
-    let mut reader = FrameReader::new(table, locals, max_locals)?;
-    let mut writer = FrameWriter::new(previous);
-    let mut wanted = std::mem::take(&mut scratch.frame_wanted);
+    frame_locals.copy_from(&entry);
+    frame_previous.copy_from(&entry);
+    let mut reader = FrameReader::new(table, frame_locals, max_locals)?;
+    let mut writer = FrameWriter::new(frame_previous);
     let pool = &mut class.pool;
 
-    let mut trampolines = Trampolines::new(editor.code.bytes, &scratch.scan.jumps, &layout.long);
+    let mut trampolines = Trampolines::new(code.bytes, &scan.jumps, &layout.long);
     let mut simulated_to = None;
     let mut frame_at = 0u32;
     // Whether the last frame written is not the last one read.
@@ -87,13 +92,12 @@ pub(crate) fn write(
     loop {
         let next = if trampolines.is_empty() { None } else { reader.peek()? };
         while let Some(bci) = trampolines.next_before(next.unwrap_or(u32::MAX)) {
-            let simulator = &mut scratch.simulator;
             simulator.precise = true;
             let from = simulated_to.unwrap_or_else(|| {
-                simulator.load(&reader.locals, reader.stack, max_locals);
+                simulator.load(reader.locals, reader.stack, max_locals);
                 frame_at
             });
-            for at in scratch.scan.starts_between(from, bci + 3) {
+            for at in scan.starts_between(from, bci + 3) {
                 simulator.step(&code, at, pool, this_class)?;
             }
             simulated_to = Some(bci + 3);
@@ -104,29 +108,28 @@ pub(crate) fn write(
             let (mut locals, mut stack) = (Types::default(), Types::default());
             Simulator::list(&simulator.locals, pool, &mut locals)?;
             Simulator::list(&simulator.stack, pool, &mut stack)?;
-            if scratch.new_locals.is_empty() {
+            if new_locals.is_empty() {
                 locals.trim();
             }
-            extended(&locals, &scratch.new_locals, max_locals, &mut wanted);
-            writer.write(out, position, &mut wanted, stack.as_list(), Context { pool, layout, start })?;
+            extended(&locals, new_locals, max_locals, wanted);
+            writer.write(out, position, wanted, &stack.as_list(), Context { pool, layout, start })?;
             apart = true;
         }
         let Some((bci, changed)) = reader.advance()? else { break };
-        if !scratch.scan.is_start(bci) {
+        if !scan.is_start(bci) {
             return Err(Error::malformed(bci as usize, "frame not at an instruction").into());
         }
         (frame_at, simulated_to) = (bci, None);
         let context = Context { pool, layout, start };
         if changed || apart {
-            extended(&reader.locals, &scratch.new_locals, max_locals, &mut wanted);
-            writer.write(out, layout.label(bci), &mut wanted, reader.stack, context)?;
-            reader.locals.resolve_like(&writer.previous);
+            extended(reader.locals, new_locals, max_locals, wanted);
+            writer.write(out, layout.label(bci), wanted, &reader.stack, context)?;
+            reader.locals.resolve_like(writer.previous);
             apart = false;
         } else {
-            writer.same(out, layout.label(bci), reader.stack, context)?;
+            writer.same(out, layout.label(bci), &reader.stack, context)?;
         }
     }
-    scratch.frame_locals = reader.locals;
 
     let captured = Captured::targets_of(layout, table, &entry, max_locals)?;
     for edge in &layout.edges {
@@ -134,8 +137,8 @@ pub(crate) fn write(
             continue;
         }
         let target = captured.get(edge.target).ok_or(EditError::MissingFrame { bci: edge.target })?;
-        extended(&target.locals, &scratch.new_locals, max_locals, &mut wanted);
-        writer.write(out, edge.position, &mut wanted, target.stack, Context { pool, layout, start })?;
+        extended(&target.locals, new_locals, max_locals, wanted);
+        writer.write(out, edge.position, wanted, &target.stack, Context { pool, layout, start })?;
     }
     if let Some(catch_all) = catch_all {
         let [hi, lo] = pool.class(b"java/lang/Throwable")?.to_be_bytes();
@@ -145,17 +148,15 @@ pub(crate) fn write(
             if uninitialized {
                 this.push(VType::plain(UNINITIALIZED_THIS));
             }
-            extended(&this, &scratch.new_locals, max_locals, &mut wanted);
+            extended(&this, new_locals, max_locals, wanted);
             let (stack, context) = (TypeList::one(&throwable), Context { pool, layout, start });
-            writer.write(out, position, &mut wanted, stack, context)?;
+            writer.write(out, position, wanted, &stack, context)?;
         }
     }
     if let Some(field) = out.get_mut(start..start + 2) {
         field.copy_from_slice(&writer.count.to_be_bytes());
     }
-    scratch.frame_previous = writer.previous;
-    scratch.frame_wanted = wanted;
-    scratch.entry_locals = entry;
+    class.scratch.entry_locals = entry;
     Ok(())
 }
 
@@ -187,7 +188,8 @@ impl<'a> Captured<'a> {
         }
         let mut targets: Vec<u32> = layout.edges.iter().map(|e| e.target).collect();
         targets.sort_unstable();
-        let mut reader = FrameReader::new(table, entry.clone(), max_locals)?;
+        let mut locals = entry.clone();
+        let mut reader = FrameReader::new(table, &mut locals, max_locals)?;
         let mut held = 0;
         while let Some((bci, _)) = reader.advance()? {
             if targets.binary_search(&bci).is_ok() {

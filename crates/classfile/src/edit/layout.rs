@@ -147,8 +147,6 @@ pub(crate) struct Layout {
     /// For each jump of the scan, whether it needs the long form. Empty if none does; one flag even without jumps tells
     /// stubs to jump far.
     pub(crate) long: Vec<bool>,
-    /// New positions of the jumps of the scan.
-    pub(crate) jumps: Vec<u16>,
     /// Length of the entry snippets.
     pub(crate) entry_len: u32,
     /// End of the old code, its insertions included; stubs follow.
@@ -174,7 +172,6 @@ impl Layout {
             + size_of::<EdgeInsertion>() * self.edges.capacity()
             + self.snippets.capacity()
             + self.long.capacity()
-            + size_of::<u16>() * self.jumps.capacity()
     }
 
     /// Where branches to the old position go.

@@ -25,7 +25,8 @@ use output::{Growth, Output};
 pub use pool::PoolEditor;
 pub use snippet::Snippet;
 
-use crate::class::ClassFile;
+use crate::class::{Attribute, ClassFile};
+use crate::code::Code;
 use crate::error::EditError;
 use crate::scan::Scan;
 use crate::types::Types;
@@ -33,6 +34,20 @@ use crate::types::Types;
 /// Buffers that outlive a class: hand them from one editor to the next to avoid allocating.
 #[derive(Debug, Default)]
 pub struct Scratch {
+    // Behind a pointer: there are many of them, and they are handed over with every class.
+    kept: Option<Box<Buffers>>,
+}
+
+impl Scratch {
+    /// Bytes it keeps. Who keeps one for long may want to give up one that a huge class made large.
+    pub fn memory(&self) -> usize {
+        self.kept.as_ref().map_or(0, |kept| kept.memory())
+    }
+}
+
+/// What a [`Scratch`] keeps.
+#[derive(Debug, Default)]
+pub(crate) struct Buffers {
     pub(crate) scan: Scan,
     pub(crate) layout: Layout,
     pub(crate) new_locals: Types,
@@ -42,14 +57,14 @@ pub struct Scratch {
     pub(crate) frame_wanted: Types,
     pub(crate) regions: Vec<this::Region>,
     pub(crate) simulator: simulate::Simulator,
-    pool: pool::NewEntries,
+    pool: Option<Box<pool::NewEntries>>,
     pub(crate) output: Output,
 }
 
-impl Scratch {
-    /// Bytes it keeps. Who keeps one for long may want to give up one that a huge class made large.
-    pub fn memory(&self) -> usize {
-        self.scan.memory() + self.layout.memory() + self.pool.memory() + self.output.memory()
+impl Buffers {
+    fn memory(&self) -> usize {
+        let pool = self.pool.as_ref().map_or(0, |pool| pool.memory());
+        self.scan.memory() + self.layout.memory() + pool + self.output.memory()
     }
 }
 
@@ -58,8 +73,11 @@ impl Scratch {
 pub struct ClassEditor<'c, 'a> {
     pub(crate) class: &'c ClassFile<'a>,
     pub(crate) pool: PoolEditor<'c, 'a>,
-    pub(crate) scratch: Scratch,
+    pub(crate) scratch: Box<Buffers>,
     pub(crate) kinds: emit::Kinds,
+    // Of the method being edited: here they are written once, and not moved with every editor of a method.
+    pub(crate) attribute: Attribute<'a>,
+    pub(crate) code: Code<'a>,
 }
 
 impl<'c, 'a> ClassEditor<'c, 'a> {
@@ -69,10 +87,18 @@ impl<'c, 'a> ClassEditor<'c, 'a> {
     }
 
     /// An editor that uses buffers of an earlier one.
-    pub fn with_scratch(class: &'c ClassFile<'a>, mut scratch: Scratch) -> Self {
+    pub fn with_scratch(class: &'c ClassFile<'a>, scratch: Scratch) -> Self {
+        let mut scratch = scratch.kept.unwrap_or_default();
         scratch.output.clear();
-        let pool = PoolEditor::new(class.pool(), std::mem::take(&mut scratch.pool));
-        ClassEditor { class, pool, scratch, kinds: emit::Kinds::default() }
+        let pool = PoolEditor::new(class.pool(), scratch.pool.take().unwrap_or_default());
+        ClassEditor {
+            class,
+            pool,
+            scratch,
+            kinds: emit::Kinds::default(),
+            attribute: Attribute::default(),
+            code: Code::default(),
+        }
     }
 
     /// The class being edited, as it was.
@@ -137,7 +163,7 @@ impl<'c, 'a> ClassEditor<'c, 'a> {
         } else {
             Cow::Borrowed(self.class.bytes())
         };
-        self.scratch.pool = self.pool.into_buffers();
-        (bytes, self.scratch)
+        self.scratch.pool = Some(self.pool.into_buffers());
+        (bytes, Scratch { kept: Some(self.scratch) })
     }
 }

@@ -19,7 +19,7 @@ pub(crate) struct Output {
 
 /// The range of the old class that a part replaces, and where it is in `bytes`.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+pub(crate) struct Part {
     old_start: u32,
     old_end: u32,
     start: u32,
@@ -62,6 +62,20 @@ impl Output {
         growth: Growth,
         write: impl FnOnce(&mut Vec<u8>) -> Result<T, EditError>,
     ) -> Result<T, EditError> {
+        let (part, mut bytes) = self.begin(class, old_start, old_end, growth);
+        let written = write(&mut bytes);
+        self.end(class, part, bytes, written)
+    }
+
+    /// Begins to replace a range of the old class. To be added to the end of the buffer, which goes back to
+    /// [`Output::end`].
+    pub(crate) fn begin(
+        &mut self,
+        class: &ClassFile<'_>,
+        old_start: usize,
+        old_end: usize,
+        growth: Growth,
+    ) -> (Part, Vec<u8>) {
         let (copied, at) = self.reached;
         if at == self.bytes.len() && copied <= old_start {
             let old = class.bytes();
@@ -77,20 +91,32 @@ impl Output {
             self.bytes.extend_from_slice(old.get(copied..old_start).unwrap_or_default());
             self.reached = (old_start, self.bytes.len());
         }
-        let start = self.bytes.len();
-        let written = write(&mut self.bytes);
-        let end = self.bytes.len();
-        let written = if u32::try_from(end).is_err() { Err(EditError::OffsetOverflow) } else { written };
+        let start = self.bytes.len() as u32;
+        let part = Part { old_start: old_start as u32, old_end: old_end as u32, start, end: start };
+        (part, std::mem::take(&mut self.bytes))
+    }
+
+    /// What was begun is written, or could not be.
+    pub(crate) fn end<T>(
+        &mut self,
+        class: &ClassFile<'_>,
+        mut part: Part,
+        bytes: Vec<u8>,
+        written: Result<T, EditError>,
+    ) -> Result<T, EditError> {
+        self.bytes = bytes;
+        let end = u32::try_from(self.bytes.len());
+        let written = written.and_then(|written| match end {
+            Ok(end) => {
+                part.end = end;
+                Ok(written)
+            }
+            Err(_) => Err(EditError::OffsetOverflow),
+        });
         if written.is_err() {
-            self.bytes.truncate(start);
+            self.bytes.truncate(part.start as usize);
             return written;
         }
-        let part = Part {
-            old_start: old_start as u32,
-            old_end: old_end as u32,
-            start: start as u32,
-            end: end as u32,
-        };
         if self.parts.last().is_some_and(|last| last.old_start >= part.old_start) {
             self.parts.retain(|other| other.old_start != part.old_start);
         }
@@ -98,8 +124,8 @@ impl Output {
             self.parts.reserve_exact(class.methods().len());
         }
         self.parts.push(part);
-        if self.reached == (old_start, start) {
-            self.reached = (old_end, end);
+        if self.reached == (part.old_start as usize, part.start as usize) {
+            self.reached = (part.old_end as usize, part.end as usize);
         }
         written
     }

@@ -13,7 +13,7 @@ const SMALL: usize = 48;
 #[derive(Debug)]
 pub struct PoolEditor<'c, 'a> {
     old: &'c ConstantPool<'a>,
-    new: NewEntries,
+    new: Box<NewEntries>,
 }
 
 /// Entries added to a pool, and what finds equal ones.
@@ -41,7 +41,7 @@ impl NewEntries {
 
 impl<'c, 'a> PoolEditor<'c, 'a> {
     /// `buffers` are what an earlier editor left.
-    pub(crate) fn new(old: &'c ConstantPool<'a>, mut buffers: NewEntries) -> Self {
+    pub(crate) fn new(old: &'c ConstantPool<'a>, mut buffers: Box<NewEntries>) -> Self {
         buffers.added.clear();
         buffers.offsets.clear();
         buffers.index.clear();
@@ -51,7 +51,7 @@ impl<'c, 'a> PoolEditor<'c, 'a> {
     }
 
     /// Hands back the buffers.
-    pub(crate) fn into_buffers(self) -> NewEntries {
+    pub(crate) fn into_buffers(self) -> Box<NewEntries> {
         self.new
     }
 

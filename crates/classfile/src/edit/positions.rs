@@ -50,15 +50,17 @@ impl Positions {
     /// Positions from `at` on are moved by `shift`. Steps come in order; one at the place of the last replaces it.
     #[inline]
     pub(crate) fn step(&mut self, at: usize, shift: u16) {
-        match self.shifts.last_mut() {
-            Some(last) if *last == shift => return,
-            Some(last) if self.last == at => {
-                *last = shift;
-                return;
-            }
-            _ => {}
+        let Some(last) = self.shifts.last_mut() else { return };
+        if self.last == at {
+            *last = shift;
+            return;
         }
-        self.reach(at);
+        if *last == shift {
+            return;
+        }
+        while self.groups.len() <= at / Group::BYTES {
+            self.groups.push(Group { steps: 0, before: (self.shifts.len() - 1) as u16 });
+        }
         if let Some(group) = self.groups.last_mut() {
             group.steps |= 1 << (at % Group::BYTES);
         }
@@ -66,22 +68,18 @@ impl Positions {
         self.last = at;
     }
 
-    /// All steps up to here are known.
-    #[inline]
-    pub(crate) fn reach(&mut self, at: usize) {
-        while self.groups.len() <= at / Group::BYTES {
-            self.groups.push(Group { steps: 0, before: (self.shifts.len() - 1) as u16 });
-        }
-    }
-
     /// Where branches to the old position go.
     #[inline]
     pub(crate) fn label(&self, bci: u32) -> u32 {
-        let Some(group) = self.groups.get(bci as usize / Group::BYTES) else { return bci };
-        let behind = group.steps & (u32::MAX >> (31 - bci % 32));
-        let step = u32::from(group.before) + behind.count_ones();
-        let shift = self.shifts.get(step as usize).copied().unwrap_or(0);
-        u32::from((bci as u16).wrapping_add(shift))
+        let shift = match self.groups.get(bci as usize / Group::BYTES) {
+            Some(group) => {
+                let behind = group.steps & (u32::MAX >> (31 - bci % 32));
+                self.shifts.get(usize::from(group.before) + behind.count_ones() as usize)
+            }
+            // It is behind all steps.
+            None => self.shifts.last(),
+        };
+        u32::from((bci as u16).wrapping_add(shift.copied().unwrap_or(0)))
     }
 
     /// What all positions but 0 are moved by, if it is the same for all.
@@ -115,7 +113,6 @@ mod tests {
         for steps in all {
             positions.begin(&code, steps.len());
             steps.iter().for_each(|&(at, shift)| positions.step(at, shift));
-            positions.reach(bytes.len());
             for bci in 0..=bytes.len() {
                 let shift = steps.iter().rev().find(|(at, _)| *at <= bci).map_or(0, |(_, shift)| *shift);
                 let wanted = (bci as u16).wrapping_add(shift);

@@ -51,22 +51,23 @@ pub(crate) fn regions(
     }
     let mut entry = Types::default();
     entry_locals(editor, &mut entry)?;
-    let code = editor.code;
+    let code = editor.class.code;
     let table = code.attributes.find(method.class().pool(), b"StackMapTable").map(|a| a.data);
-    let mut reader = FrameReader::new(table, entry.clone(), code.max_locals)?;
+    let mut locals = entry.clone();
+    let mut reader = FrameReader::new(table, &mut locals, code.max_locals)?;
     let class = &mut *editor.class;
     let scratch = &mut class.scratch;
     let (layout, scan) = (&scratch.layout, &scratch.scan);
     let simulator = &mut scratch.simulator;
     simulator.precise = false;
-    simulator.load(&reader.locals, reader.stack, code.max_locals);
+    simulator.load(reader.locals, reader.stack, code.max_locals);
     let mut uninitialized = true;
     let mut start = whole.start;
     for bci in scan.starts() {
         let at_frame = reader.peek()? == Some(bci);
         if at_frame {
             reader.advance()?;
-            simulator.load(&reader.locals, reader.stack, code.max_locals);
+            simulator.load(reader.locals, reader.stack, code.max_locals);
             let now = simulator.holds_uninitialized_this();
             if now != uninitialized {
                 push(regions, Region { start, end: layout.label(bci), uninitialized });

@@ -1,11 +1,12 @@
 //! Writing code with snippets in between, and finding out where everything goes, in one pass.
 //!
-//! Jumps are copied as they were and noted. When the pass is over all positions are known, and the jumps get their new
+//! Jumps are copied as they were. When the pass is over all positions are known, and the jumps get their new
 //! distances. A jump that does not reach gets its long form, and the pass is repeated; that takes code of 32 KB.
 
-use super::layout::{EdgeKey, Held, Layout, Span, padding};
+use super::layout::{EdgeKey, Held, Insertion, Layout, Span, padding};
 use super::make_room;
 use super::pen::{Pen, SPARE};
+use super::positions::Positions;
 use crate::class::Attribute;
 use crate::code::Code;
 use crate::error::EditError;
@@ -56,76 +57,86 @@ pub(crate) fn code(
     Ok(())
 }
 
-/// Copies runs of code, with snippets and jumps in between.
+/// Copies runs of code, with snippets in between.
 #[inline(never)]
 fn pass(pen: &mut Pen<'_>, old: &[u8], code: &Code<'_>, scan: &Scan, layout: &mut Layout) {
-    let insertions = std::mem::take(&mut layout.insertions);
-    let mut jumps = scan.jumps.iter().map(|bci| usize::from(*bci));
-    let mut jump = jumps.next();
-    layout.jumps.clear();
-    layout.jumps.reserve_exact(scan.jumps.len());
-    layout.positions.begin(code, insertions.len());
-    // Where the next piece of old code is, and the first position whose distance to the new one is not known yet.
-    let (mut copied, mut unknown) = (0, 0);
-    let mut run = |pen: &mut Pen<'_>, layout: &mut Layout, copied: usize, to: usize| {
-        layout.positions.step(unknown, (pen.position() as u16).wrapping_sub(copied as u16));
-        unknown = to + 1;
-        pen.copy(old, copied, to);
-    };
-    for &insertion in &insertions {
+    if scan.switches != 0 || !layout.long.is_empty() {
+        return pass_with_jumps(pen, old, code, scan, layout);
+    }
+    let Layout { insertions, snippets, positions, .. } = layout;
+    positions.begin(code, insertions.len());
+    let mut copied = 0;
+    for insertion in &*insertions {
         let bci = insertion.bci() as usize;
-        while let Some(at) = jump.filter(|at| *at < bci) {
-            run(pen, layout, copied, at);
-            copied = copy_jump(pen, code, at, layout);
-            jump = jumps.next();
-        }
-        run(pen, layout, copied, bci);
+        pen.copy(old, copied, bci);
         copied = bci;
-        match insertion.held() {
-            Held::Short(bytes, len) => pen.put_some(bytes, len),
-            Held::Kept(span) => snippet(pen, layout, span),
-        }
-        if insertion.is_above_label() {
-            layout.positions.step(bci, (pen.position() as u16).wrapping_sub(bci as u16));
-        }
+        insert(pen, snippets, positions, *insertion);
     }
-    while let Some(at) = jump {
-        run(pen, layout, copied, at);
-        copied = copy_jump(pen, code, at, layout);
-        jump = jumps.next();
+    pen.copy(old, copied, code.bytes.len());
+}
+
+/// The same where jumps may get another length.
+#[inline(never)]
+fn pass_with_jumps(pen: &mut Pen<'_>, old: &[u8], code: &Code<'_>, scan: &Scan, layout: &mut Layout) {
+    let Layout { insertions, snippets, positions, long, .. } = layout;
+    positions.begin(code, insertions.len() + scan.jumps.len());
+    let mut insertions = insertions.iter().copied().peekable();
+    let mut copied = 0;
+    for (i, &bci) in scan.jumps.iter().enumerate() {
+        while let Some(insertion) = insertions.next_if(|insertion| insertion.bci() <= u32::from(bci)) {
+            pen.copy(old, copied, insertion.bci() as usize);
+            copied = insertion.bci() as usize;
+            insert(pen, snippets, positions, insertion);
+        }
+        let bci = usize::from(bci);
+        pen.copy(old, copied, bci);
+        copied = bci + length_at(code.bytes, bci).unwrap_or(1);
+        copy_jump(pen, code, bci, copied, long.get(i) == Some(&true));
+        positions.step(copied, (pen.position() as u16).wrapping_sub(copied as u16));
     }
-    run(pen, layout, copied, code.bytes.len());
-    layout.positions.reach(code.bytes.len());
-    layout.insertions = insertions;
+    for insertion in insertions {
+        pen.copy(old, copied, insertion.bci() as usize);
+        copied = insertion.bci() as usize;
+        insert(pen, snippets, positions, insertion);
+    }
+    pen.copy(old, copied, code.bytes.len());
+}
+
+/// Writes a snippet.
+#[inline(always)]
+fn insert(pen: &mut Pen<'_>, snippets: &[u8], positions: &mut Positions, insertion: Insertion) {
+    match insertion.held() {
+        Held::Short(bytes, len) => pen.put_some(bytes, len),
+        Held::Kept(span) => snippet(pen, snippets, span),
+    }
+    // What branches to the instruction goes to the snippet unless that is above the label.
+    let bci = insertion.bci();
+    let moved = bci + u32::from(!insertion.is_above_label());
+    positions.step(moved as usize, (pen.position() as u16).wrapping_sub(bci as u16));
 }
 
 #[inline]
-fn snippet(pen: &mut Pen<'_>, layout: &Layout, span: Span) {
+fn snippet(pen: &mut Pen<'_>, snippets: &[u8], span: Span) {
     let start = usize::from(span.start);
-    pen.copy(&layout.snippets, start, start + usize::from(span.len));
+    pen.copy(snippets, start, start + usize::from(span.len));
 }
 
-/// Writes a jump in the form it needs, without its distances, and notes where it is. Returns where it ended.
-#[inline]
-fn copy_jump(pen: &mut Pen<'_>, code: &Code<'_>, bci: usize, layout: &mut Layout) -> usize {
+/// Writes a jump in the form it needs, without its distances.
+fn copy_jump(pen: &mut Pen<'_>, code: &Code<'_>, bci: usize, next: usize, is_long: bool) {
     let op = code.bytes.get(bci).copied().unwrap_or(0);
-    let length = length_at(code.bytes, bci).unwrap_or(1);
-    let is_long = layout.long.get(layout.jumps.len()) == Some(&true);
-    layout.jumps.push(pen.position() as u16);
     match opcode(op).class {
         InstructionClass::Switch => {
             let operands = (bci & !3) + 4;
             let padding = padding(pen.position());
             pen.put([op]);
             pen.put_some([0; 3], padding);
-            pen.copy(code.bytes, operands, bci + length);
+            pen.copy(code.bytes, operands, next);
         }
-        _ if length == 3 && !is_long => pen.put([op, 0, 0]),
+        _ if next - bci == 3 && !is_long => pen.put([op, 0, 0]),
         InstructionClass::Branch => pen.put([inverse(op), 0, 8, opcode::GOTO_W, 0, 0, 0, 0]),
         InstructionClass::Jsr => pen.put([opcode::JSR_W, 0, 0, 0, 0]),
         _ => pen.put([opcode::GOTO_W, 0, 0, 0, 0]),
     }
-    bci + length
 }
 
 /// The branch taken exactly when `op` is not.
@@ -141,7 +152,7 @@ fn inverse(op: u8) -> u8 {
 fn stubs(pen: &mut Pen<'_>, layout: &Layout) -> bool {
     let mut all_reach = true;
     for (i, edge) in layout.edges.iter().enumerate() {
-        snippet(pen, layout, edge.snippet);
+        snippet(pen, &layout.snippets, edge.snippet);
         if layout.edges.get(i + 1).is_some_and(|next| next.key == edge.key) {
             continue;
         }
@@ -166,7 +177,8 @@ fn offset(from: u32, to: u32) -> i32 {
 fn relocate(pen: &mut Pen<'_>, code: &Code<'_>, scan: &Scan, layout: &mut Layout) -> Result<bool, EditError> {
     let mut all_reach = true;
     for (i, &bci) in scan.jumps.iter().enumerate() {
-        let position = layout.jumps.get(i).copied().map_or(0, u32::from);
+        // Its second byte is moved as far as the first, and by all that is inserted before it.
+        let position = layout.label(u32::from(bci) + 1) - 1;
         let op = code.bytes.get(usize::from(bci)).copied().unwrap_or(0);
         let class = opcode(op).class;
         if class == InstructionClass::Switch {

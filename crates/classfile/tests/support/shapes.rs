@@ -61,10 +61,7 @@ impl Rewriter {
         match shape {
             Shape::Counter => {
                 code.blocks_into(BlockAnalysis::Default, &mut self.blocks);
-                code.reserve(self.blocks.len());
-                for block in self.blocks.iter() {
-                    code.insert_before(block.start, s.clear().iinc(counter, block.instructions as i32))?;
-                }
+                code.insert_iincs(counter, self.blocks.iter().map(|b| (b.start, b.instructions as i32)))?;
             }
             Shape::Full => {
                 let node = code.new_local(VerificationType::Long)?;
