@@ -4,6 +4,7 @@ use std::ffi::{CStr, c_char, c_uchar, c_void};
 
 use quipu_jvm::sys::{self, JNIEnv, JavaVM, jclass, jint, jobject, jthread, jvmtiEnv, jvmtiEventCallbacks};
 use quipu_jvm::{Capabilities, Capability, Env, Jvm, Jvmti, Ref};
+use quipu_rewrite::kept;
 
 use crate::control;
 use crate::guard::guarded;
@@ -257,6 +258,7 @@ unsafe extern "system" fn class_file_load_hook(
             new_length.write(size);
             new_bytes.write(copy.into_raw());
         }
+        kept::keep_bytes(changed);
     });
 }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 use quipu_arena::layout::{header, stack};
 use quipu_classfile::ClassFile;
 use quipu_jvm::{Env, Object};
-use quipu_rewrite::{Contexts, Plan, rewrite};
+use quipu_rewrite::{Contexts, Plan, kept, rewrite};
 
 use crate::bytecodes;
 use crate::pins;
@@ -24,7 +24,7 @@ pub fn transform(
     bytes: &[u8],
 ) -> Option<Vec<u8>> {
     let began = Instant::now();
-    let class = match ClassFile::parse(bytes) {
+    let class = match kept::parse(bytes) {
         Ok(class) => class,
         Err(error) => {
             // Not our business: the VM will say what is wrong with it.
@@ -66,6 +66,7 @@ pub fn transform(
     } else {
         transform_parsed(session, &plan, number, &class)
     };
+    kept::keep_lists(class);
     session.spent(began.elapsed().as_nanos());
     changed
 }

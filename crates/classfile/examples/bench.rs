@@ -9,7 +9,7 @@ mod shapes;
 
 use std::time::Instant;
 
-use quipu_classfile::ClassFile;
+use quipu_classfile::{ClassFile, Lists};
 use shapes::{Rewriter, Shape};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -40,12 +40,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                         let before = cpu_nanoseconds();
                         rewriter.edited = 0;
                         rewriter.refused.clear();
-                        let out: usize = mine
-                            .map(|bytes| match ClassFile::parse(bytes) {
-                                Ok(class) => rewriter.rewrite(&class, Shape::Counter).len(),
-                                Err(_) => 0,
-                            })
-                            .sum();
+                        let mut lists = Lists::default();
+                        let mut out = 0;
+                        for bytes in mine {
+                            let Ok(class) = ClassFile::parse_with(bytes, lists) else { return (0, 0) };
+                            let rewritten = rewriter.rewrite(&class, Shape::Counter);
+                            out += rewritten.len();
+                            rewriter.take_back(rewritten);
+                            lists = class.into_lists();
+                        }
                         (out, cpu_nanoseconds() - before)
                     })
                 })

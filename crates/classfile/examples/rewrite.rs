@@ -1,5 +1,6 @@
 //! Rewrites every class below a directory: `rewrite counter|full|edges IN OUT`.
 
+#[allow(dead_code)]
 #[path = "../tests/support/shapes.rs"]
 mod shapes;
 

@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn blocks_of_any_length_are_counted() {
-        let pool = ConstantPool::parse(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 1]).unwrap();
+        let pool = ConstantPool::parse(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 1], Vec::new()).unwrap();
         for first in [1, 8_190, 8_191, 8_192, 30_000] {
             for second in [1, 8_190, 8_191, 35_000] {
                 let mut code = vec![NOP; first - 1];

@@ -41,6 +41,22 @@ pub struct ClassFile<'a> {
     attributes: Attributes<'a>,
 }
 
+/// Memory that outlives a [`ClassFile`].
+#[derive(Debug, Default)]
+pub struct Lists {
+    offsets: Vec<u32>,
+    fields: Vec<Member<'static>>,
+    methods: Vec<Member<'static>>,
+}
+
+impl Lists {
+    /// Bytes it keeps.
+    pub fn memory(&self) -> usize {
+        size_of::<u32>() * self.offsets.capacity()
+            + size_of::<Member<'_>>() * (self.fields.capacity() + self.methods.capacity())
+    }
+}
+
 /// A field or method as it stands in the file.
 #[derive(Clone, Copy, Debug)]
 pub struct Member<'a> {
@@ -120,6 +136,11 @@ impl<'a> Attributes<'a> {
 impl<'a> ClassFile<'a> {
     /// Parses the structure of a class file of any version. Attribute contents are read when asked for.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
+        ClassFile::parse_with(bytes, Lists::default())
+    }
+
+    /// The same with memory of an earlier one.
+    pub fn parse_with(bytes: &'a [u8], lists: Lists) -> Result<Self, Error> {
         if u32::try_from(bytes.len()).is_err() {
             return Err(Error::malformed(0, "class file over 4 GB"));
         }
@@ -128,7 +149,7 @@ impl<'a> ClassFile<'a> {
             return Err(Error::new(0, ErrorKind::BadMagic));
         }
         let (minor, major) = (r.u2()?, r.u2()?);
-        let pool = ConstantPool::parse(bytes)?;
+        let pool = ConstantPool::parse(bytes, lists.offsets)?;
         r.take(pool.end().saturating_sub(8))?;
         let (access_flags, this_class, super_class) = (r.u2()?, r.u2()?, r.u2()?);
         let interface_count = usize::from(r.u2()?);
@@ -137,8 +158,10 @@ impl<'a> ClassFile<'a> {
         if super_class != 0 {
             pool.class_name(super_class)?;
         }
-        let fields = members(&mut r, &pool)?;
-        let methods = members(&mut r, &pool)?;
+        let mut fields = empty(lists.fields);
+        members(&mut r, &pool, &mut fields)?;
+        let mut methods = empty(lists.methods);
+        members(&mut r, &pool, &mut methods)?;
         let attributes = Attributes::parse(&mut r)?;
         if !r.is_empty() {
             return Err(r.malformed("bytes after the class file"));
@@ -156,6 +179,11 @@ impl<'a> ClassFile<'a> {
             methods,
             attributes,
         })
+    }
+
+    /// Its memory, for the next one.
+    pub fn into_lists(self) -> Lists {
+        Lists { offsets: self.pool.into_offsets(), fields: empty(self.fields), methods: empty(self.methods) }
     }
 
     /// The bytes this class was parsed from.
@@ -240,9 +268,9 @@ impl<'a> ClassFile<'a> {
     }
 }
 
-fn members<'a>(r: &mut Reader<'a>, pool: &ConstantPool<'a>) -> Result<Vec<Member<'a>>, Error> {
+fn members<'a>(r: &mut Reader<'a>, pool: &ConstantPool<'a>, list: &mut Vec<Member<'a>>) -> Result<(), Error> {
     let count = usize::from(r.u2()?);
-    let mut list = Vec::with_capacity(count.min(r.remaining() / 8));
+    list.reserve_exact(count.min(r.remaining() / 8));
     for _ in 0..count {
         let &[a, b, c, d, e, f] = r.chunk()?;
         let access_flags = u16::from_be_bytes([a, b]);
@@ -252,7 +280,14 @@ fn members<'a>(r: &mut Reader<'a>, pool: &ConstantPool<'a>) -> Result<Vec<Member
         let attributes = Attributes::parse(r)?;
         list.push(Member { access_flags, name_index, descriptor_index, attributes });
     }
-    Ok(list)
+    Ok(())
+}
+
+/// The memory of a list for one of another class.
+fn empty<'to>(mut list: Vec<Member<'_>>) -> Vec<Member<'to>> {
+    list.clear();
+    // Nothing is there to be changed; the memory stays, because the types differ in nothing but how long they live.
+    list.into_iter().map(|member| Member { attributes: Attributes::default(), ..member }).collect()
 }
 
 /// A method of a class.

@@ -85,7 +85,7 @@ mod scan;
 mod types;
 
 pub use blocks::{Block, BlockAnalysis, Blocks, Flow, FlowKind};
-pub use class::{Attribute, Attributes, ClassFile, Member, Method, access};
+pub use class::{Attribute, Attributes, ClassFile, Lists, Member, Method, access};
 pub use code::{Code, ExceptionEntry};
 pub use edit::{ClassEditor, CodeEditor, Edge, Edited, PoolEditor, Scratch, Snippet, VerificationType};
 pub use error::{EditError, Error, ErrorKind};

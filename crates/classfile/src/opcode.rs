@@ -261,7 +261,7 @@ static STEPS: [u32; 256] = {
         if let Some(flags) = flags
             && row.length != 0
         {
-            steps[op] = (row.length as u32) << step::LENGTH | flags | step::START;
+            steps[op] = (row.length as u32 - 1) << step::REST | flags | step::START;
         }
         op += 1;
     }
@@ -276,11 +276,11 @@ pub(crate) mod step {
     pub(crate) const JUMP: u32 = 1 << 8;
     /// Control does not go on to the next instruction.
     pub(crate) const LEAVES: u32 = 1 << 16;
-    /// The highest bits, from this one on, are the length.
-    pub(crate) const LENGTH: u32 = 28;
-    /// For what has no fixed length, transfers control in another way, or is no instruction. As a length it is more than
-    /// how far the longest instruction that begins in eight bytes can reach past them.
-    pub(crate) const STOP: u32 = 13 << LENGTH | START;
+    /// The highest bits, from this one on, are the length less one.
+    pub(crate) const REST: u32 = 28;
+    /// For what has no fixed length, transfers control in another way, or is no instruction. As a length it reaches
+    /// further past eight bytes, wherever it is in them, than any instruction does.
+    pub(crate) const STOP: u32 = 15 << REST | START;
 }
 
 /// How to step over an instruction with this opcode.
@@ -536,7 +536,7 @@ mod tests {
                 continue;
             }
             let is_jump = matches!(row.class, Branch | Goto);
-            assert_eq!(step(op) >> step::LENGTH, row.length.into(), "{}", row.mnemonic);
+            assert_eq!((step(op) >> step::REST) + 1, row.length.into(), "{}", row.mnemonic);
             assert_eq!(step(op) & step::JUMP != 0, is_jump, "{}", row.mnemonic);
             assert_eq!(step(op) & step::LEAVES != 0, !row.falls_through(), "{}", row.mnemonic);
             assert!(!is_jump || row.length == 3);

@@ -135,11 +135,12 @@ pub struct ConstantPool<'a> {
 impl<'a> ConstantPool<'a> {
     /// Reads the pool whose `constant_pool_count` is at offset 8 of the class.
     #[inline(never)]
-    pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
+    pub(crate) fn parse(bytes: &'a [u8], mut offsets: Vec<u32>) -> Result<Self, Error> {
         let truncated = |at: usize| Error::new(at, ErrorKind::Truncated);
         let count = usize::from(be16(bytes, 8).ok_or_else(|| truncated(8))?).max(1);
         // Every entry but a long's second slot takes three bytes or more.
-        let mut offsets = Vec::with_capacity(count.min(bytes.len() / 3 + 1));
+        offsets.clear();
+        offsets.reserve_exact(count.min(bytes.len() / 3 + 1));
         offsets.push(0);
         let mut at = 10;
         while offsets.len() < count {
@@ -169,6 +170,11 @@ impl<'a> ConstantPool<'a> {
             return Err(Error::malformed(at, "long constant past the end of the pool"));
         }
         Ok(ConstantPool { bytes, offsets, end: at })
+    }
+
+    /// Its memory.
+    pub(crate) fn into_offsets(self) -> Vec<u32> {
+        self.offsets
     }
 
     /// `constant_pool_count`: one more than the largest index.

@@ -1,10 +1,11 @@
 //! One pass over a method's code that finds instruction starts, branch targets and what has to be relocated.
 //!
 //! Where an instruction starts follows from the length of the one before: a chain of dependent steps, of which nobody knows
-//! in advance how many there are. Eight bytes at a time, the chain is therefore followed from all of them at once, as if
-//! each were an instruction. That takes the same steps for any code, and those of one word do not wait for another's. Only
-//! one step per word remains in the chain: picking what was found from the byte that the word before leads to. What
-//! transfers control is found on the way, and does not interrupt it.
+//! in advance how many there are. So the pass goes byte by byte and counts down how many are still part of an instruction:
+//! that takes the same steps for any code, without a branch, and what is looked up for a byte does not wait for those before
+//! it. What transfers control is found on the way, and does not interrupt it.
+
+use std::hint::select_unpredictable;
 
 use crate::code::Code;
 use crate::error::{Error, ErrorKind};
@@ -48,61 +49,23 @@ pub(crate) struct Scan {
     pub(crate) switches: usize,
 }
 
-/// What is found in a word of eight bytes of code from each of them on. A number holds a bit for every instruction start,
-/// for every jump of fixed length, and for everything after which control does not go on, in a byte each, and above them
-/// where what follows is entered or that it stops. The halves of a word do not wait for each other either: the four
-/// numbers of each are followed by what is found past it.
-struct Chains {
-    low: [u32; 32],
-    high: [u32; 32],
-}
+/// Bytes that belong to an instruction and are still to come behind a word, if it is not one that stops: see [`step::STOP`].
+const MOST_LEFT: usize = 4;
 
-impl Chains {
-    /// Bytes of half a word.
-    const HALF: usize = 4;
-    /// Where the part begins that says how it goes on.
-    const EXIT: u32 = 24;
-    /// How it goes on is not known: see [`step::STOP`].
-    const STOPS: u32 = 8 << Self::EXIT;
-
-    #[inline]
-    fn new() -> Self {
-        let mut half = [Self::STOPS; 32];
-        half.iter_mut().skip(Self::HALF).take(5).zip(0..).for_each(|(chain, at)| *chain = at << Self::EXIT);
-        Chains { low: half, high: half }
+/// Looks at a word of code of which so many bytes belong to an instruction that began before it. Returns a bit for every
+/// instruction start, for every jump of fixed length, and for everything after which control does not go on, in a byte
+/// each from the lowest; and how many bytes behind the word belong to its last instruction.
+#[inline]
+fn follow(word: [u8; 8], entry: usize) -> (u32, usize) {
+    let (mut found, mut left) = (0, entry);
+    for (op, at) in word.into_iter().zip(0..) {
+        let step = step(op);
+        let (less, starts) = left.overflowing_sub(1);
+        left = select_unpredictable(starts, (step >> step::REST) as usize, less);
+        // What is above the lowest three bytes does not matter.
+        found |= select_unpredictable(starts, step << at, 0);
     }
-
-    /// Follows the chains of a word.
-    #[inline]
-    fn follow(&mut self, word: [u8; 8]) {
-        let [a, b, c, d, e, f, g, h] = word;
-        Self::follow_half(&mut self.low, [a, b, c, d], 0);
-        Self::follow_half(&mut self.high, [e, f, g, h], Self::HALF);
-    }
-
-    #[inline]
-    fn follow_half(chains: &mut [u32; 32], bytes: [u8; Self::HALF], first: usize) {
-        for at in [3, 2, 1, 0] {
-            let step = bytes.get(at).map_or(0, |op| step(*op));
-            let rest = chains.get(at + (step >> step::LENGTH) as usize).copied().unwrap_or(0);
-            if let Some(chain) = chains.get_mut(at) {
-                *chain = step << (first + at) | rest;
-            }
-        }
-    }
-
-    /// What is found from a byte of the word on; nothing if the word is not entered.
-    #[inline]
-    fn from(&self, entry: usize) -> Option<u32> {
-        match self.low.get(..=Self::HALF).and_then(|low| low.get(entry)) {
-            Some(low) if low & Self::STOPS != 0 => Some(*low),
-            Some(low) => {
-                let high = self.high.get((low >> Self::EXIT) as usize & 7)?;
-                Some(low & ((1 << Self::EXIT) - 1) | high)
-            }
-            None => self.high.get(..Self::HALF)?.get(entry - Self::HALF).copied(),
-        }
-    }
+    (found, left)
 }
 
 /// What was found in 64 bytes of code, a bit for each.
@@ -129,22 +92,18 @@ impl Scan {
         self.jumps.clear();
         self.returns.clear();
         self.switches = 0;
-        let mut chains = Chains::new();
-        // Where the next word is entered.
+        // Where the next word is entered; past its end if nothing starts in it.
         let mut entry = 0;
         for (chunk, base) in bytes.chunks(64).zip((0..).step_by(64)) {
             let (words, rest) = chunk.as_chunks();
             let (mut starts, mut jumps, mut leaves, mut stops) = (0, 0, 0, 0);
             for i in 0..chunk.len().div_ceil(8) {
-                chains.follow(words.get(i).copied().unwrap_or_else(|| last_word(bytes, rest)));
-                let mut chain = 0;
-                (chain, entry) = match chains.from(entry) {
-                    Some(found) => (found, (found >> Chains::EXIT) as usize & 7),
-                    None => (chain, entry - 8),
-                };
-                if chain & Chains::STOPS != 0 {
+                let word = words.get(i).copied().unwrap_or_else(|| last_word(bytes, rest));
+                let mut chain;
+                (chain, entry) = follow(word, entry);
+                if entry > MOST_LEFT && chain as u8 != 0 {
                     let stopped;
-                    (chain, entry, stopped) = go_on(bytes, base + 8 * i, &chains, chain)?;
+                    (chain, entry, stopped) = go_on(bytes, base + 8 * i, word, chain)?;
                     stops |= stopped;
                 }
                 let chain = u64::from(chain);
@@ -374,23 +333,25 @@ fn last_word(code: &[u8], rest: &[u8]) -> [u8; 8] {
     rest.iter().rfold(0, |word, byte| word << 8 | u64::from(*byte)).to_le_bytes()
 }
 
-/// Follows a chain that stopped in the word at `at` to its end in the word, or past it. Returns what is found in the word,
-/// where the next one is entered, which may be past that as well, and where the chain stopped.
+/// Goes on where an instruction stopped the pass in the word at `at`. Returns what is found in the word, where the next one is
+/// entered, and where it stopped.
 #[cold]
-fn go_on(code: &[u8], at: usize, chains: &Chains, mut chain: u32) -> Result<(u32, usize, u64), Error> {
+fn go_on(code: &[u8], at: usize, word: [u8; 8], mut found: u32) -> Result<(u32, usize, u64), Error> {
     let mut stops = 0;
-    while chain & Chains::STOPS != 0 {
+    loop {
         // It is the last start found.
-        let place = 7 - (chain as u8).leading_zeros() as usize;
+        let place = 7 - (found as u8).leading_zeros() as usize;
         stops |= 1 << ((at + place) % 64);
         let next = place + length_at(code, at + place).ok_or_else(|| bad(code, at + place))?;
-        chain &= (1 << Chains::EXIT) - 1;
-        match chains.from(next) {
-            Some(more) => chain |= more,
-            None => return Ok((chain, next - 8, stops)),
+        if next >= word.len() {
+            return Ok((found, next - word.len(), stops));
+        }
+        let (more, entry) = follow(word, next);
+        found |= more;
+        if entry <= MOST_LEFT {
+            return Ok((found, entry, stops));
         }
     }
-    Ok((chain, (chain >> Chains::EXIT) as usize & 7, stops))
 }
 
 /// Adds a position. The list grows by a quarter where [`Vec::push`] would double it.

@@ -20,7 +20,7 @@ mod classes;
 mod counted;
 mod counters;
 pub mod exact;
-mod kept;
+pub mod kept;
 mod leaf;
 mod probes;
 mod recursion;

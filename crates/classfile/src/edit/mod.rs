@@ -39,6 +39,13 @@ pub struct Scratch {
 }
 
 impl Scratch {
+    /// Takes the memory of an edited class that is not needed any more.
+    pub fn take_back(&mut self, class: Vec<u8>) {
+        if let Some(kept) = &mut self.kept {
+            kept.output.take_back(class);
+        }
+    }
+
     /// Bytes it keeps. Who keeps one for long may want to give up one that a huge class made large.
     pub fn memory(&self) -> usize {
         self.kept.as_ref().map_or(0, |kept| kept.memory())

@@ -44,6 +44,13 @@ impl Output {
         self.reached = (0, 0);
     }
 
+    /// Takes the memory of an edited class.
+    pub(crate) fn take_back(&mut self, class: Vec<u8>) {
+        if self.bytes.capacity() < class.capacity() {
+            self.bytes = class;
+        }
+    }
+
     /// Bytes kept for the next class.
     pub(crate) fn memory(&self) -> usize {
         self.bytes.capacity() + size_of::<Part>() * self.parts.capacity()
@@ -152,9 +159,7 @@ impl Output {
             let rest = old.get(self.reached.0..).unwrap_or_default();
             out.reserve_exact(rest.len() + added.len());
             out.extend_from_slice(rest);
-            if !added.is_empty() {
-                out.splice(pool_end..pool_end, added.iter().copied());
-            }
+            insert(&mut out, pool_end, added);
             out
         } else {
             self.put_together(old, pool_end, added)
@@ -182,6 +187,19 @@ impl Output {
         }
         out.extend_from_slice(between(copied, old.len()));
         out
+    }
+}
+
+/// Inserts bytes; [`Vec::splice`] would do so one by one.
+fn insert(out: &mut Vec<u8>, at: usize, bytes: &[u8]) {
+    let len = out.len();
+    if bytes.is_empty() || at > len {
+        return;
+    }
+    out.resize(len + bytes.len(), 0);
+    out.copy_within(at..len, at + bytes.len());
+    if let Some(place) = out.get_mut(at..at + bytes.len()) {
+        place.copy_from_slice(bytes);
     }
 }
 

@@ -48,6 +48,13 @@ impl Rewriter {
         bytes
     }
 
+    /// Takes the memory of a rewritten class for the next.
+    pub fn take_back(&mut self, class: Cow<'_, [u8]>) {
+        if let Cow::Owned(bytes) = class {
+            self.scratch.take_back(bytes);
+        }
+    }
+
     fn method(
         &mut self,
         editor: &mut ClassEditor<'_, '_>,
