@@ -367,3 +367,92 @@ fn push(list: &mut Vec<u16>, place: u16) {
 fn grow(list: &mut Vec<u16>) {
     list.reserve_exact(list.len() / 4 + 8);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A source of numbers that look random.
+    struct Dice(u64);
+
+    impl Dice {
+        fn below(&mut self, n: usize) -> usize {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 33) as usize % n
+        }
+    }
+
+    /// Appends an instruction with operands of any value, but for jumps, which go to themselves.
+    fn append(code: &mut Vec<u8>, op: u8, dice: &mut Dice) {
+        let bci = code.len();
+        code.push(op);
+        match op {
+            opcode::TABLESWITCH | opcode::LOOKUPSWITCH => {
+                code.resize((bci & !3) + 4, 0);
+                let cases = 1 + dice.below(5) as u32;
+                // The default; then the lowest and the highest key and the targets, or a count and pairs.
+                code.extend([0; 4]);
+                if op == opcode::TABLESWITCH {
+                    code.extend(1u32.to_be_bytes());
+                    code.extend(cases.to_be_bytes());
+                    code.resize(code.len() + 4 * cases as usize, 0);
+                } else {
+                    code.extend(cases.to_be_bytes());
+                    (0..cases).for_each(|key| code.extend((u64::from(key) << 32).to_be_bytes()));
+                }
+            }
+            opcode::WIDE => {
+                let widened = [opcode::ILOAD, opcode::IINC, opcode::RET][dice.below(3)];
+                let operands = if widened == opcode::IINC { 4 } else { 2 };
+                code.push(widened);
+                code.extend((0..operands).map(|_| dice.below(256) as u8));
+            }
+            _ => {
+                let is_jump = matches!(
+                    opcode(op).class,
+                    InstructionClass::Branch | InstructionClass::Goto | InstructionClass::Jsr
+                );
+                let operands = usize::from(opcode(op).length) - 1;
+                code.extend((0..operands).map(|_| if is_jump { 0 } else { dice.below(256) as u8 }));
+            }
+        }
+    }
+
+    #[test]
+    fn every_instruction_is_found() {
+        let mut dice = Dice(1);
+        let known: Vec<u8> = (0..=201).collect();
+        for round in 0..3_000 {
+            let (mut body, mut expected) = (Vec::new(), Vec::new());
+            for _ in 0..=dice.below(round / 10 + 1) {
+                // Some rounds have many of the rare ones.
+                let op = match dice.below(if round % 3 == 0 { 8 } else { 80 }) {
+                    0 => [opcode::TABLESWITCH, opcode::LOOKUPSWITCH, opcode::WIDE, opcode::GOTO_W]
+                        [dice.below(4)],
+                    _ => known[dice.below(known.len())],
+                };
+                expected.push(body.len() as u32);
+                append(&mut body, op, &mut dice);
+            }
+            let mut data = vec![0; 4];
+            data.extend((body.len() as u32).to_be_bytes());
+            data.extend(&body);
+            data.extend([0; 4]);
+            let code = Code::parse(&data, 0).unwrap();
+            let mut scan = Scan::default();
+            scan.run(&code).unwrap();
+            assert_eq!(scan.starts().collect::<Vec<_>>(), expected, "{body:?}");
+            let of = |wanted: &dyn Fn(&Instruction<'_>) -> bool| -> Vec<u16> {
+                code.instructions().flatten().filter(|i| wanted(i)).map(|i| i.bci as u16).collect()
+            };
+            assert_eq!(scan.returns, of(&|i| i.info().class == InstructionClass::Return));
+            assert_eq!(scan.jumps, of(&|i| i.branch_target().is_some() || i.switch().is_some()));
+            // One byte less, and it is not whole.
+            if body.len() > 1 && expected.last().is_some_and(|last| *last as usize + 1 < body.len()) {
+                data.remove(8 + body.len() - 1);
+                data[4..8].copy_from_slice(&(body.len() as u32 - 1).to_be_bytes());
+                assert!(scan.run(&Code::parse(&data, 0).unwrap()).is_err());
+            }
+        }
+    }
+}
