@@ -60,7 +60,7 @@ fn rewriting_takes_a_few_times_the_class() {
         for (shape, keeps_buffers, bound) in [
             (Shape::Counter, false, 4.0),
             (Shape::Counter, true, 4.0),
-            (Shape::Full, false, 5.0),
+            (Shape::Full, false, 5.25),
             (Shape::Full, true, 4.0),
         ] {
             let mut rewriter = Rewriter::default();
