@@ -50,7 +50,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-env-changed=JAVA_HOME");
     // For bench/probes: another class to be compiled instead of the one of this name.
     println!("cargo::rerun-if-env-changed=QUIPU_SAMPLER");
-    let other_sampler = std::env::var_os("QUIPU_SAMPLER");
+    let other_sampler = std::env::var_os("QUIPU_SAMPLER").map(PathBuf::from);
+    if let Some(file) = &other_sampler {
+        println!("cargo::rerun-if-changed={}", file.display());
+    }
     let out = PathBuf::from(std::env::var("OUT_DIR")?);
     let (src, classes) = (out.join("java"), out.join("classes"));
     for dir in [&src, &classes] {
@@ -69,7 +72,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for path in found {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let path = match &other_sampler {
-            Some(other) if name == "Sampler.java" => PathBuf::from(other),
+            Some(other) if name == "Sampler.java" => other.clone(),
             _ => path,
         };
         files.push(write_source(&src, &name, &fs::read_to_string(&path)?)?);

@@ -35,24 +35,22 @@ pub fn pin(session: &Session, env: &Env<'_>) {
 const ROUND: i32 = 1 << 12;
 
 /// The program begins: whatever was hashed so far, its objects get the same identity hash codes. No Java code runs here.
-///
-/// # Errors
-/// The VM's.
-pub fn begin_hashing(session: &Session, env: &mut Env<'_>) -> Result<()> {
-    if !session.options.deterministic {
-        return Ok(());
-    }
-    match HASHES.get() {
+pub fn begin_hashing(session: &Session, env: &mut Env<'_>) {
+    match HASHES.get().filter(|_| session.options.deterministic) {
         Some(Some(hashes)) => _ = hashes.seed(env, seed(b"VM".iter())),
-        Some(None) => {
-            let mut next = || env.with_frame(1, |env| session.jvmti.object_hash_code(env.new_text("")?))?;
-            let (first, mut hash) = (next()?, next()?);
-            let is_sequence = hash == first.wrapping_add(1);
-            while is_sequence && hash % ROUND != 0 {
-                hash = next()?;
-            }
-        }
+        // What the VM does not give is left as it is.
+        Some(None) => _ = round_up(session, env),
         None => {}
+    }
+}
+
+/// Lets a sequence of identity hash codes go on from a round number; other codes it leaves alone.
+fn round_up(session: &Session, env: &mut Env<'_>) -> Result<()> {
+    let mut next = || env.with_frame(1, |env| session.jvmti.object_hash_code(env.new_text("")?))?;
+    let (first, mut hash) = (next()?, next()?);
+    let is_sequence = hash == first.wrapping_add(1);
+    while is_sequence && hash % ROUND != 0 {
+        hash = next()?;
     }
     Ok(())
 }

@@ -49,7 +49,7 @@ pub(crate) struct Scan {
     pub(crate) switches: usize,
 }
 
-/// Bytes that belong to an instruction and are still to come behind a word, if it is not one that stops: see [`step::STOP`].
+/// The most bytes behind a word that belong to its last instruction, unless that is one that stops: see [`step::STOP`].
 const MOST_LEFT: usize = 4;
 
 /// Looks at a word of code of which so many bytes belong to an instruction that began before it. Returns a bit for every
@@ -75,7 +75,7 @@ struct Found {
     jumps: u64,
     /// After these control does not go on.
     leaves: u64,
-    /// Where a chain stopped.
+    /// Where an instruction stopped the pass.
     stops: u64,
 }
 
@@ -99,17 +99,17 @@ impl Scan {
             let (mut starts, mut jumps, mut leaves, mut stops) = (0, 0, 0, 0);
             for i in 0..chunk.len().div_ceil(8) {
                 let word = words.get(i).copied().unwrap_or_else(|| last_word(bytes, rest));
-                let mut chain;
-                (chain, entry) = follow(word, entry);
-                if entry > MOST_LEFT && chain as u8 != 0 {
+                let mut found;
+                (found, entry) = follow(word, entry);
+                if entry > MOST_LEFT && found as u8 != 0 {
                     let stopped;
-                    (chain, entry, stopped) = go_on(bytes, base + 8 * i, word, chain)?;
+                    (found, entry, stopped) = go_on(bytes, base + 8 * i, word, found)?;
                     stops |= stopped;
                 }
-                let chain = u64::from(chain);
-                starts = starts >> 8 | chain << 56;
-                jumps = jumps >> 8 | chain >> 8 << 56;
-                leaves = leaves >> 8 | chain >> 16 << 56;
+                let found = u64::from(found);
+                starts = starts >> 8 | found << 56;
+                jumps = jumps >> 8 | found >> 8 << 56;
+                leaves = leaves >> 8 | found >> 16 << 56;
             }
             // Fewer than eight words did not get as far.
             let missing = (64 - chunk.len()) as u32 & !7;
