@@ -10,8 +10,19 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// In the order in which they must be defined: each needs only those before it.
-const CLASSES: [&str; 8] =
-    ["Layout", "Natives", "Watcher", "ReifiedStack", "Cursor", "Tally", "Direct", "Probe"];
+const CLASSES: [&str; 11] = [
+    "Layout",
+    "Natives",
+    "Watcher",
+    "ReifiedStack",
+    "Cursor",
+    "Link",
+    "Chain",
+    "Cursors",
+    "Tally",
+    "Direct",
+    "Probe",
+];
 
 /// The same for what is defined only if contexts are sampled every so many bytecodes.
 const SAMPLING_CLASSES: [&str; 1] = ["Sampler"];

@@ -10,8 +10,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const SHARED: [&str; 6] =
-    ["Cursor.java", "Probe.java", "Tally.java", "ReifiedStack.java", "Sampler.java", "Watcher.java"];
+const SHARED: [&str; 9] = [
+    "Cursor.java",
+    "Chain.java",
+    "Cursors.java",
+    "Link.java",
+    "Probe.java",
+    "Tally.java",
+    "ReifiedStack.java",
+    "Sampler.java",
+    "Watcher.java",
+];
 /// Needs method handles, and is not shown to JVMs that have none.
 const NEWER: &str = "ForeignMemory.java";
 
@@ -32,13 +41,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::write(sources.join("Layout.java"), quipu_arena::java::source())?;
     for name in SHARED {
         let text = fs::read_to_string(Path::new(shared).join(name))?;
-        let text: String = text.lines().filter(|line| !line.starts_with("import jdk.internal.misc.")).fold(
-            String::new(),
-            |text, line| {
-                // JDK 8 has no hint for spinning.
-                text + &line.replace("Thread.onSpinWait()", "Thread.yield()") + "\n"
-            },
-        );
+        let lines = text.lines().filter(|line| !line.starts_with("import jdk.internal.misc."));
+        let text: String = lines.flat_map(|line| [line, "\n"]).collect();
         fs::write(sources.join(name), text)?;
     }
     for entry in fs::read_dir(own)? {

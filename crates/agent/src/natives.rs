@@ -21,7 +21,7 @@ pub fn table() -> [NativeMethod<'static>; 13] {
         method(c"direct", c"()Z", direct as *mut c_void),
         method(c"maxDepth", c"()I", max_depth as *mut c_void),
         method(c"sites", c"()Z", sites as *mut c_void),
-        method(c"commit", c"(J)Z", commit as *mut c_void),
+        method(c"chunk", c"(IJ)J", chunk as *mut c_void),
         method(c"group", c"(Ljava/lang/Thread;)I", group as *mut c_void),
         method(c"tree", c"(II)V", tree as *mut c_void),
         method(c"tallies", c"()Z", tallies as *mut c_void),
@@ -57,10 +57,11 @@ extern "system" fn sites(_: *mut JNIEnv, _: jclass) -> u8 {
     guarded(0, || Session::get().is_some_and(|s| s.options.sites).into())
 }
 
-extern "system" fn commit(_: *mut JNIEnv, _: jclass, end: i64) -> u8 {
+extern "system" fn chunk(_: *mut JNIEnv, _: jclass, tree: i32, bytes: i64) -> i64 {
     guarded(0, || {
-        let end = u64::try_from(end).unwrap_or(u64::MAX);
-        Session::get().is_some_and(|s| s.arena.commit(end)).into()
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        let chunk = Session::get().and_then(|s| s.arena.add_nodes(tree as u32, bytes));
+        chunk.map_or(0, |address| address as i64)
     })
 }
 

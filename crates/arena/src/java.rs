@@ -34,7 +34,6 @@ pub fn source() -> String {
         ("long", header::LIMIT, "HEADER_LIMIT"),
         ("long", header::USED, "HEADER_USED"),
         ("long", header::COMMITTED, "HEADER_COMMITTED"),
-        ("long", header::LOCK, "HEADER_LOCK"),
         ("long", header::NEXT_TREE, "HEADER_NEXT_TREE"),
         ("long", header::REFUSED, "HEADER_REFUSED"),
         ("long", header::NEW_THREAD, "HEADER_NEW_THREAD"),

@@ -43,8 +43,6 @@ pub mod header {
     pub const PID: u64 = 36;
     /// `u64`: when the arena was made, in nanoseconds since 1970.
     pub const CREATED: u64 = 40;
-    /// `u32`: taken (1) by the thread that is adding a chunk.
-    pub const LOCK: u64 = 48;
     /// `u32`: id of the next tree.
     pub const NEXT_TREE: u64 = 52;
     /// `u64`: calls whose context could not be opened because the arena is full.

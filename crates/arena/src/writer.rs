@@ -31,6 +31,8 @@ pub struct ArenaWriter {
     path: PathBuf,
     /// Held while pages are given to the file.
     tallies: Mutex<Tallies>,
+    /// Held while a chunk is added.
+    chunks: Mutex<()>,
     log: Mutex<Log>,
 }
 
@@ -78,6 +80,7 @@ impl ArenaWriter {
             file,
             path: path.to_owned(),
             tallies: Mutex::default(),
+            chunks: Mutex::default(),
             log: Mutex::new(Log { at: 0, used: 0, size: 0, scratch: Vec::new() }),
         };
         if !arena.commit(COMMIT_STEP) {
@@ -169,26 +172,30 @@ impl ArenaWriter {
         self.add_chunk(layout::CHUNK_PRIVATE, chunk::HEADER + size).map(|at| at + chunk::HEADER)
     }
 
+    /// Adds a chunk for nodes of a tree; returns its address, or `None` when the arena is full. The caller fills it.
+    pub fn add_nodes(&self, tree: u32, size: u64) -> Option<*mut u8> {
+        self.add_chunk_of(layout::CHUNK_NODES, tree, size).map(|at| self.address(at))
+    }
+
     /// Adds a chunk and returns its offset.
     pub(crate) fn add_chunk(&self, kind: u32, size: u64) -> Option<u64> {
+        self.add_chunk_of(kind, 0, size)
+    }
+
+    fn add_chunk_of(&self, kind: u32, tree: u32, size: u64) -> Option<u64> {
         let size = size.checked_next_multiple_of(layout::CHUNK_ALIGN)?;
-        let lock_word = self.word(header::LOCK);
-        // Shared with the Java runtime, which adds node chunks; held for a few stores.
-        while lock_word.compare_exchange_weak(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
-            std::thread::yield_now();
-        }
+        let _adding = lock(&self.chunks);
         let at = self.long(header::USED).load(Ordering::Relaxed);
-        let end = at.checked_add(size);
-        let room = end.is_some_and(|end| self.commit(end));
-        if let (true, Some(end)) = (room, end) {
-            self.word(at + chunk::KIND).store(kind, Ordering::Relaxed);
-            self.word(at + chunk::TREE).store(0, Ordering::Relaxed);
-            self.long(at + chunk::SIZE).store(size, Ordering::Relaxed);
-            self.long(at + chunk::USED).store(chunk::HEADER, Ordering::Relaxed);
-            self.long(header::USED).store(end, Ordering::Release);
+        let end = at.checked_add(size)?;
+        if !self.commit(end) {
+            return None;
         }
-        lock_word.store(0, Ordering::Release);
-        room.then_some(at)
+        self.word(at + chunk::KIND).store(kind, Ordering::Relaxed);
+        self.word(at + chunk::TREE).store(tree, Ordering::Relaxed);
+        self.long(at + chunk::SIZE).store(size, Ordering::Relaxed);
+        self.long(at + chunk::USED).store(chunk::HEADER, Ordering::Relaxed);
+        self.long(header::USED).store(end, Ordering::Release);
+        Some(at)
     }
 
     /// Appends a record; returns the offset of its payload, or `None` when the arena is full.

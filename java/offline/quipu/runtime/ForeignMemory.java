@@ -15,9 +15,8 @@ import jdk.internal.vm.annotation.ForceInline;
  * beside the arena is in Java arrays and has negative addresses, whose upper half says which array.
  */
 final class ForeignMemory extends Unsafe {
-    private static final VarHandle INT, LONG, CHAR;
+    private static final VarHandle INT, LONG, CHAR, HEAD;
     private static final MethodHandle THREAD_ID;
-    private static final VarHandle CELL = MethodHandles.arrayElementVarHandle(int[].class);
 
     /** An address is passed on in ways that make its block visible too: to the same thread, or by a class's initialiser. */
     private static volatile int[][] blocks = new int[16][];
@@ -30,6 +29,7 @@ final class ForeignMemory extends Unsafe {
             INT = handle("JAVA_INT", segment);
             LONG = handle("JAVA_LONG", segment);
             CHAR = handle("JAVA_CHAR", segment);
+            HEAD = MethodHandles.lookup().findVarHandle(Chain.class, "head", Link.class);
             THREAD_ID = MethodHandles.publicLookup()
                     .findVirtual(Thread.class, "threadId", MethodType.methodType(long.class));
         } catch (ReflectiveOperationException e) {
@@ -121,7 +121,7 @@ final class ForeignMemory extends Unsafe {
     @Override
     long allocateMemory(long bytes) {
         int[] block = new int[(int) (bytes >>> 2)];
-        synchronized (CELL) {
+        synchronized (freed) {
             Integer free = freed.poll();
             int number = free != null ? free : used++;
             if (number == blocks.length) {
@@ -140,7 +140,7 @@ final class ForeignMemory extends Unsafe {
     @Override
     void freeMemory(long address) {
         int number = (int) (address >>> 32) & 0x7FFFFFFF;
-        synchronized (CELL) {
+        synchronized (freed) {
             blocks[number] = null;
             freed.add(number);
         }
@@ -154,7 +154,7 @@ final class ForeignMemory extends Unsafe {
     @Override
     void require(long address, long before, long bytes) {
         int number = (int) (address >>> 32) & 0x7FFFFFFF;
-        synchronized (CELL) {
+        synchronized (freed) {
             blocks[number] = Arrays.copyOf(blocks[number], (int) (bytes >>> 2));
         }
     }
@@ -172,19 +172,8 @@ final class ForeignMemory extends Unsafe {
     }
 
     @Override
-    boolean compareAndSetInt(Object none, long address, int expected, int value) {
-        return address >= 0
-                ? INT.compareAndSet(address, expected, value)
-                : CELL.compareAndSet(block(address), cell(address), expected, value);
-    }
-
-    @Override
-    void putIntVolatile(Object none, long address, int value) {
-        if (address >= 0) {
-            INT.setVolatile(address, value);
-        } else {
-            CELL.setVolatile(block(address), cell(address), value);
-        }
+    boolean compareAndSetReference(Chain chain, long offset, Object expected, Object value) {
+        return HEAD.compareAndSet(chain, (Link) expected, (Link) value);
     }
 
     @Override

@@ -24,7 +24,7 @@ final class Log {
         if (used + records.length > size) {
             long wanted = Math.max(CHUNK, Layout.CHUNK_HEADER + records.length);
             wanted = (wanted + Layout.CHUNK_ALIGN - 1) & -Layout.CHUNK_ALIGN;
-            long fresh = chunk(Layout.CHUNK_LOG, wanted);
+            long fresh = chunk(Layout.CHUNK_LOG, 0, wanted);
             if (fresh == 0) {
                 return 0;
             }
@@ -40,25 +40,20 @@ final class Log {
         return at;
     }
 
-    /** A new chunk; 0 if the arena is full. */
-    static long chunk(int kind, long bytes) {
-        long lock = U.base() + Layout.HEADER_LOCK;
-        while (!U.compareAndSetInt(null, lock, 0, 1)) {
-            Thread.yield();
-        }
+    /** A new chunk; 0 if the arena is full. A monitor, and no lock of our own: the VM gives it back whatever is thrown. */
+    static synchronized long chunk(int kind, int tree, long bytes) {
         long at = U.getLong(U.base() + Layout.HEADER_USED);
-        boolean room = Natives.commit(at + bytes);
-        long chunk = U.base() + at;
-        if (room) {
-            U.putInt(chunk + Layout.CHUNK_KIND, kind);
-            U.putInt(chunk + Layout.CHUNK_TREE, 0);
-            U.putLong(chunk + Layout.CHUNK_SIZE, bytes);
-            U.putLong(chunk + Layout.CHUNK_USED, Layout.CHUNK_HEADER);
-            U.storeFence();
-            U.putLong(U.base() + Layout.HEADER_USED, at + bytes);
+        if (!Natives.commit(at + bytes)) {
+            return 0;
         }
-        U.putIntVolatile(null, lock, 0);
-        return room ? chunk : 0;
+        long chunk = U.base() + at;
+        U.putInt(chunk + Layout.CHUNK_KIND, kind);
+        U.putInt(chunk + Layout.CHUNK_TREE, tree);
+        U.putLong(chunk + Layout.CHUNK_SIZE, bytes);
+        U.putLong(chunk + Layout.CHUNK_USED, Layout.CHUNK_HEADER);
+        U.storeFence();
+        U.putLong(U.base() + Layout.HEADER_USED, at + bytes);
+        return chunk;
     }
 
     static long info(String key, String value) {

@@ -51,7 +51,7 @@ final class Natives {
 
     static long sink() {
         long bytes = (Layout.CHUNK_HEADER + Layout.SINK_SIZE + Layout.CHUNK_ALIGN - 1) & -Layout.CHUNK_ALIGN;
-        return Log.chunk(Layout.CHUNK_PRIVATE, bytes) + Layout.CHUNK_HEADER;
+        return Log.chunk(Layout.CHUNK_PRIVATE, 0, bytes) + Layout.CHUNK_HEADER;
     }
 
     static boolean direct() {
@@ -70,6 +70,10 @@ final class Natives {
         long reached = ArenaFile.commit(end);
         U.putLong(U.base() + Layout.HEADER_COMMITTED, reached);
         return end <= reached;
+    }
+
+    static long chunk(int tree, long bytes) {
+        return Log.chunk(Layout.CHUNK_NODES, tree, bytes);
     }
 
     static int group(Thread thread) {

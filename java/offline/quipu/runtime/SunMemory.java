@@ -114,13 +114,8 @@ final class SunMemory extends Unsafe {
     }
 
     @Override
-    boolean compareAndSetInt(Object none, long address, int expected, int value) {
-        return U.compareAndSwapInt(null, address, expected, value);
-    }
-
-    @Override
-    void putIntVolatile(Object none, long address, int value) {
-        U.putIntVolatile(null, address, value);
+    boolean compareAndSetReference(Chain chain, long offset, Object expected, Object value) {
+        return U.compareAndSwapObject(chain, offset, expected, value);
     }
 
     @Override

@@ -49,7 +49,8 @@ abstract class Unsafe {
         throw new UnsupportedOperationException();
     }
 
-    abstract long objectFieldOffset(Class<?> thread, String field);
+    /** Where a field is; of a thread, its id. */
+    abstract long objectFieldOffset(Class<?> of, String field);
 
     /** Memory beside the arena. */
     abstract long allocateMemory(long bytes);
@@ -66,9 +67,8 @@ abstract class Unsafe {
 
     abstract void copy(byte[] from, long address);
 
-    abstract boolean compareAndSetInt(Object none, long address, int expected, int value);
-
-    abstract void putIntVolatile(Object none, long address, int value);
+    /** Changes the head of a {@link Chain}. */
+    abstract boolean compareAndSetReference(Chain chain, long offset, Object expected, Object value);
 
     abstract int getAndAddInt(Object none, long address, int value);
 

@@ -17,6 +17,8 @@ public final class Cursor {
     private static final long FIRST_CHUNK = 1 << 10;
     private static final long LAST_CHUNK = 1 << 20;
     private static final int FIRST_TABLE = 64;
+    /** Whether the machine has the lower half of a long at the lower address. */
+    private static final boolean LITTLE = isLittleEndian();
 
     /** Roots of a tree, told apart by the node's site field. */
     private static final int ROOT_CALLS = 0, ROOT_LOADING = 1, ROOT_HIDDEN = 2;
@@ -49,8 +51,6 @@ public final class Cursor {
 
     final int group;
     Thread owner;
-    /** Next in the bucket of the table of live cursors, or in the pool of its group. */
-    Cursor next;
 
     /** The slot for what the thread does first. */
     final long start;
@@ -190,23 +190,36 @@ public final class Cursor {
         return node;
     }
 
-    /** Fills in a node at {@link #top}; the caller has made room. Fresh pages are zero. */
+    /**
+     * Fills in a node at {@link #top}; the caller has made room. Fresh pages are zero. Once the header is written the
+     * memory is the node's, also if something is thrown before the slots are: it is then a node that nobody calls.
+     */
     private long allocate(int word, int parent, long size, int slots, int site, int depth) {
         long node = top;
-        U.putInt(node + Layout.NODE_METHOD, word);
-        U.putInt(node + Layout.NODE_PARENT, parent);
-        U.putChar(node + Layout.NODE_STRIDE, (char) (size >>> 3));
-        U.putChar(node + Layout.NODE_SITE, (char) site);
-        U.putInt(node + Layout.NODE_DEPTH, depth);
+        U.putLong(node + Layout.NODE_METHOD, words(word, parent));
+        U.putLong(node + Layout.NODE_STRIDE, words((int) (size >>> 3) | site << 16, depth));
+        top = node + size;
         long slot = node + Layout.NODE_SLOTS;
         for (long last = slot + (long) slots * Layout.SLOT_SIZE; slot < last; slot += Layout.SLOT_SIZE) {
             Probe.link(slot, node);
         }
-        top = node + size;
         // A reader that sees the new end must see the node.
         U.storeFence();
-        U.putLong(chunk + Layout.CHUNK_USED, top - chunk);
+        U.putLong(chunk + Layout.CHUNK_USED, node + size - chunk);
         return node;
+    }
+
+    private static boolean isLittleEndian() {
+        long memory = U.allocateMemory(8);
+        U.putLong(memory, 1);
+        boolean little = U.getInt(memory) == 1;
+        U.freeMemory(memory);
+        return little;
+    }
+
+    /** Two words as one long: the first has the lower address. */
+    static long words(int first, int second) {
+        return LITTLE ? (long) second << 32 | first & 0xFFFFFFFFL : (long) first << 32 | second & 0xFFFFFFFFL;
     }
 
     /** Takes a new chunk with room for a node of this size. */
@@ -215,28 +228,19 @@ public final class Cursor {
         while (bytes < Layout.CHUNK_HEADER + size) {
             bytes <<= 1;
         }
-        long lock = Probe.BASE + Layout.HEADER_LOCK;
-        while (!U.compareAndSetInt(null, lock, 0, 1)) {
-            Thread.onSpinWait();
+        // Until all fields tell of the new chunk, there is no room in it.
+        end = 0;
+        long fresh = Natives.chunk(tree, bytes);
+        if (fresh == 0) {
+            return false;
         }
-        long at = U.getLong(Probe.BASE + Layout.HEADER_USED);
-        boolean room = at + bytes <= U.getLong(Probe.BASE + Layout.HEADER_COMMITTED) || Natives.commit(at + bytes);
-        if (room) {
-            chunk = Probe.BASE + at;
-            U.putInt(chunk + Layout.CHUNK_KIND, Layout.CHUNK_NODES);
-            U.putInt(chunk + Layout.CHUNK_TREE, tree);
-            U.putLong(chunk + Layout.CHUNK_SIZE, bytes);
-            U.putLong(chunk + Layout.CHUNK_USED, Layout.CHUNK_HEADER);
-            U.storeFence();
-            U.putLong(Probe.BASE + Layout.HEADER_USED, at + bytes);
-            top = chunk + Layout.CHUNK_HEADER;
-            end = chunk + bytes;
-            if (chunkSize < LAST_CHUNK) {
-                chunkSize <<= 1;
-            }
+        chunk = fresh;
+        top = fresh + Layout.CHUNK_HEADER;
+        end = fresh + bytes;
+        if (chunkSize < LAST_CHUNK) {
+            chunkSize <<= 1;
         }
-        U.putIntVolatile(null, lock, 0);
-        return room;
+        return true;
     }
 
     private boolean growTable() {
@@ -261,9 +265,11 @@ public final class Cursor {
                 U.putInt(grown + 4L * probe, id);
             }
         }
-        U.freeMemory(table);
+        // Nothing is called in between, so both change or none.
+        long old = table;
         table = grown;
         mask = size - 1;
+        U.freeMemory(old);
         return true;
     }
 

@@ -22,8 +22,8 @@ final class Natives {
     /** Whether two call sites of one method are two contexts. */
     static native boolean sites();
 
-    /** Gives the arena pages up to this offset. */
-    static native boolean commit(long end);
+    /** Address of a new chunk of the arena for nodes of a tree; 0 if there is no room for it. */
+    static native long chunk(int tree, long bytes);
 
     /** The group of threads this one belongs to; {@link Cursor#UNCOUNTED}, or -1 if there is no room for it. */
     static native int group(Thread thread);

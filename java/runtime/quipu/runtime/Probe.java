@@ -12,7 +12,9 @@ import jdk.internal.vm.annotation.ForceInline;
  * <p>Each frame keeps its node and its slot in local variables, so a frame that is not instrumented (native code, a
  * lambda form) is simply passed through, and a mistake cannot travel up the stack.
  *
- * <p>Nothing here calls instrumented code, allocates on the way that is taken often, or takes a lock there.
+ * <p>Nothing here calls instrumented code or allocates on the way that is taken often, and nothing takes a lock: the
+ * program may run out of stack inside a probe, or be stopped by another thread, and a lock would stay locked for ever.
+ * So whatever is changed is changed by one store, or in an order in which every state makes sense.
  */
 public final class Probe {
     private static final Unsafe U = Unsafe.getUnsafe();
@@ -34,16 +36,15 @@ public final class Probe {
     /** Bytecodes a loop may keep to itself before it adds them to its node. */
     private static final int FLUSH = 1 << 20;
 
-    /** Live cursors by thread id: buckets that are chains. A constant array, so that the JIT knows where it is. */
+    /**
+     * Cursors that were asked for last, by thread id: a copy of some of what {@link Cursors} knows, which says by itself
+     * whether it is the right one. A constant array, so that the JIT knows where it is.
+     */
     private static final Cursor[] TABLE = new Cursor[1 << 16];
 
     /** For threads that have no identity yet, or none any more. */
     static final long NO_THREAD_SINK = sink();
     private static final Cursor NOWHERE = new Cursor(NO_THREAD_SINK);
-    /** Cursors whose thread has ended, by group. */
-    private static Cursor[] pools = new Cursor[64];
-
-    private static final long LOCK = U.allocateMemory(8);
 
     /** Ids of the threads that ended last, by bucket. A virtual thread still runs code of the JDK after its end. */
     private static final long ENDED = U.allocateMemory(8 << 16);
@@ -51,8 +52,8 @@ public final class Probe {
     private static final long NEW_THREAD = BASE + Layout.HEADER_NEW_THREAD;
 
     static {
-        U.putLong(LOCK, 0);
         U.setMemory(ENDED, 8 << 16, (byte) 0);
+        Cursors.prepare();
     }
 
     private Probe() {}
@@ -123,7 +124,12 @@ public final class Probe {
 
     /** Puts a node into a slot. */
     static void link(long slot, long node) {
-        U.putInt(slot + Layout.SLOT_NODE, (int) ((node - slot) >> Layout.LINK_SHIFT));
+        U.putInt(slot + Layout.SLOT_NODE, distance(slot, node));
+    }
+
+    /** How far a node is from a slot, as slots have it. */
+    private static int distance(long slot, long node) {
+        return (int) ((node - slot) >> Layout.LINK_SHIFT);
     }
 
     /** From here on, what is called is part of class loading. */
@@ -279,16 +285,22 @@ public final class Probe {
             move(slot, held, Layout.SLOT_CALLS, Layout.NODE_CALLS);
             move(slot, held, Layout.SLOT_BYTECODES, Layout.NODE_BYTECODES);
         }
-        U.putInt(slot + Layout.SLOT_METHOD, word);
-        link(slot, node);
+        // The method and its node in one store: whatever is thrown in between, they belong together.
+        U.putLong(slot + Layout.SLOT_METHOD, Cursor.words(word, distance(slot, node)));
         U.putLong(slot + Layout.SLOT_CALLS, 1);
         return slot;
     }
 
-    /** Moves a count from a slot to the node it was for. */
+    /**
+     * Moves a count from a slot to the node it was for. To the interpreter each of these stores is a call, for which the
+     * stack may be too short: the first one, which changes nothing, finds that out before there is something to undo.
+     */
     private static void move(long slot, long node, long from, long to) {
-        U.putLong(node + to, U.getLong(node + to) + U.getLong(slot + from));
-        U.putLong(slot + from, 0);
+        U.putLong(slot + from, U.getLong(slot + from));
+        long count = U.getLong(slot + from);
+        long sum = U.getLong(node + to) + count;
+        U.putLong(node + to, sum);
+        U.putLong(slot + from, 0L);
     }
 
     private static long refuse() {
@@ -303,26 +315,19 @@ public final class Probe {
             // Still being constructed, by native code that attaches itself to the VM.
             return NOWHERE;
         }
-        int bucket = (int) tid & 0xFFFF;
-        lock();
-        Cursor before = null;
-        Cursor cursor = TABLE[bucket];
-        while (cursor != null && cursor.owner != thread) {
-            before = cursor;
-            cursor = cursor.next;
+        Cursor cursor = Cursors.of(thread, tid);
+        if (cursor == null) {
+            cursor = begin(thread, tid);
         }
-        if (cursor != null && before != null) {
-            // To the front, where the probe looks.
-            before.next = cursor.next;
-            cursor.next = TABLE[bucket];
-            TABLE[bucket] = cursor;
+        if (cursor != NOWHERE) {
+            TABLE[(int) tid & 0xFFFF] = cursor;
         }
-        unlock();
-        return cursor != null ? cursor : begin(thread, bucket);
+        return cursor;
     }
 
-    private static Cursor begin(Thread thread, int bucket) {
-        if (U.getLong(ENDED + 8L * bucket) == U.getLong(thread, TID)) {
+    /** A thread is met for the first time. Whatever is thrown here leaves everything as it was, or a tree unused. */
+    private static Cursor begin(Thread thread, long tid) {
+        if (U.getLong(ENDED + 8L * (tid & 0xFFFF)) == tid) {
             return NOWHERE;
         }
         Cursor cursor;
@@ -334,19 +339,16 @@ public final class Probe {
             } else if (group < 0) {
                 return NOWHERE;
             } else {
-                cursor = recycled(group);
+                cursor = Cursors.takeWaiting(group);
                 if (cursor == null) {
                     cursor = Cursor.open(group);
                 }
             }
+            cursor.owner = thread;
+            Cursors.add(cursor, tid);
         } catch (OutOfMemoryError full) {
             return NOWHERE;
         }
-        cursor.owner = thread;
-        lock();
-        cursor.next = TABLE[bucket];
-        TABLE[bucket] = cursor;
-        unlock();
         if (cursor.lacksTally()) {
             cursor.openTally();
         }
@@ -356,30 +358,7 @@ public final class Probe {
     /** Gives every thread that is known its tally. */
     static void tallyAll() {
         NOWHERE.openTally();
-        for (int bucket = 0; bucket < TABLE.length; bucket++) {
-            Cursor lacking;
-            do {
-                lock();
-                lacking = TABLE[bucket];
-                while (lacking != null && !lacking.lacksTally()) {
-                    lacking = lacking.next;
-                }
-                unlock();
-                if (lacking != null) {
-                    lacking.openTally();
-                }
-            } while (lacking != null);
-        }
-    }
-
-    private static Cursor recycled(int group) {
-        lock();
-        Cursor cursor = group < pools.length ? pools[group] : null;
-        if (cursor != null) {
-            pools[group] = cursor.next;
-        }
-        unlock();
-        return cursor;
+        Cursors.tallyAll();
     }
 
     /** What the current thread has published. */
@@ -410,61 +389,23 @@ public final class Probe {
     /** The thread has ended; its tree waits for the next thread of the group. */
     static void end(Thread thread) {
         long tid = U.getLong(thread, TID);
-        int bucket = (int) tid & 0xFFFF;
-        U.putLong(ENDED + 8L * bucket, tid);
-        lock();
-        Cursor before = null;
-        Cursor cursor = TABLE[bucket];
-        while (cursor != null && cursor.owner != thread) {
-            before = cursor;
-            cursor = cursor.next;
-        }
-        if (cursor != null) {
-            if (before == null) {
-                TABLE[bucket] = cursor.next;
-            } else {
-                before.next = cursor.next;
-            }
-        }
-        unlock();
-        if (cursor == null || cursor.group == Cursor.UNCOUNTED) {
-            return;
-        }
-        if (DIRECT) {
-            U.putLong(thread, SLOT, NO_THREAD_SINK + Layout.NODE_SLOTS);
-        }
-        Tally.end(thread);
-        if (cursor.stack != null) {
-            Sampler.end(thread, cursor.stack);
-        }
-        cursor.rewind();
-        Cursor[] larger = null;
-        if (cursor.group >= pools.length) {
-            try {
-                larger = new Cursor[Integer.highestOneBit(cursor.group) << 1];
-            } catch (OutOfMemoryError full) {
+        U.putLong(ENDED + 8L * (tid & 0xFFFF), tid);
+        try {
+            Cursor cursor = Cursors.remove(thread, tid);
+            if (cursor == null || cursor.group == Cursor.UNCOUNTED) {
                 return;
             }
-        }
-        lock();
-        if (larger != null && larger.length > pools.length) {
-            for (int i = 0; i < pools.length; i++) {
-                larger[i] = pools[i];
+            if (DIRECT) {
+                U.putLong(thread, SLOT, NO_THREAD_SINK + Layout.NODE_SLOTS);
             }
-            pools = larger;
+            Tally.end(thread);
+            if (cursor.stack != null) {
+                Sampler.end(thread, cursor.stack);
+            }
+            cursor.rewind();
+            Cursors.wait(cursor);
+        } catch (OutOfMemoryError full) {
+            // The tree is not used again.
         }
-        cursor.next = pools[cursor.group];
-        pools[cursor.group] = cursor;
-        unlock();
-    }
-
-    private static void lock() {
-        while (!U.compareAndSetInt(null, LOCK, 0, 1)) {
-            Thread.onSpinWait();
-        }
-    }
-
-    private static void unlock() {
-        U.putIntVolatile(null, LOCK, 0);
     }
 }

@@ -1,0 +1,6 @@
+package quipu.runtime;
+
+/** Cursors in a row; see {@link Cursors}. */
+final class Chain {
+    volatile Link head;
+}
