@@ -22,8 +22,6 @@ public final class Sampler {
     /** Where that is written. */
     private static final long PLACE = U.allocateMemory(64);
 
-    static final int MAX_DEPTH = Natives.maxDepth();
-    static final long ENDLESS = Layout.STACK_ENDLESS;
     static final long TAKEN = 1L << 62;
     private static final int FLUSH = 1 << 10;
     private static final int EVERY = 10_000;

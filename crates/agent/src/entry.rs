@@ -78,19 +78,6 @@ unsafe fn attached(vm: *mut JavaVM, options: *const c_char) -> Result<(), String
         (Some(session), false) if session.plan().is_some() || sampling::current().any() => {
             return Err("a profile is being taken already: end that one first".to_owned());
         }
-        (Some(session), false) if options.exact && session.options.threads != options.threads => {
-            return Err(
-                "the threads to count cannot be changed in a process that was profiled before".to_owned()
-            );
-        }
-        (Some(session), false)
-            if options.exact && session.is_direct() && session.options.contexts != options.contexts =>
-        {
-            return Err(
-                "which methods have contexts cannot be changed in a process that was profiled from its start"
-                    .to_owned(),
-            );
-        }
         (Some(session), false) => session,
         (None, false) => {
             let jvmti = vm.jvmti().map_err(|e| e.to_string())?;
@@ -161,9 +148,10 @@ unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread
     guarded((), || {
         // SAFETY: the VM passes this thread's environment.
         let (Some(session), Some(mut env)) = (Session::get(), unsafe { Env::from_raw(env) }) else { return };
-        let started = match &session.options.tests {
+        let options = session.options();
+        let started = match &options.tests {
             Some(jar) => listeners::wait(session, &env, jar).map_err(|e| e.to_string()),
-            None => start::start(session, &mut env, &session.options),
+            None => start::start(session, &mut env, &options),
         };
         if let Err(why) = started {
             complain(&why);

@@ -12,14 +12,13 @@ use crate::options::MergeThreads;
 
 /// The groups met so far.
 pub struct Groups {
-    merge: MergeThreads,
-    /// Names of the threads to count; all if there are none.
-    wanted: Vec<String>,
     known: Mutex<State>,
 }
 
-#[derive(Default)]
 struct State {
+    merge: MergeThreads,
+    /// Names of the threads to count; all if there are none.
+    wanted: Vec<String>,
     next: u32,
     groups: HashMap<(bool, Vec<u8>), Group>,
 }
@@ -27,49 +26,91 @@ struct State {
 #[derive(Clone, Copy)]
 struct Group {
     id: u32,
-    /// Where its record lies in the arena.
-    record: u64,
+    /// Where its record lies in the arena; none if no thread of it was met in the present profile.
+    record: Option<u64>,
+}
+
+impl State {
+    fn pattern(&self, name: &[u8]) -> Vec<u8> {
+        match self.merge {
+            MergeThreads::Name => pattern(name),
+            MergeThreads::All => b"*".to_vec(),
+            MergeThreads::Never => name.to_vec(),
+        }
+    }
+
+    /// Counts a thread in a group, and tells of the group if it is the first.
+    fn count(
+        &mut self,
+        arena: &ArenaWriter,
+        id: u32,
+        name: &[u8],
+        key: (bool, Vec<u8>),
+        record: Option<u64>,
+    ) -> Option<u32> {
+        if let Some(record) = record {
+            arena.count_thread(record);
+            return Some(id);
+        }
+        let is_virtual = key.0.into();
+        let record = arena.log(&Record::Group { id, is_virtual, threads: 1, first: name, pattern: &key.1 })?;
+        if self.merge != MergeThreads::Never {
+            self.groups.insert(key, Group { id, record: Some(record) });
+        }
+        Some(id)
+    }
 }
 
 impl Groups {
     /// No groups yet.
     pub fn new(merge: MergeThreads, wanted: Vec<String>) -> Groups {
-        Groups { merge, wanted, known: Mutex::default() }
+        Groups { known: Mutex::new(State { merge, wanted, next: 0, groups: HashMap::new() }) }
+    }
+
+    /// From now on threads are told apart in another way.
+    pub fn choose(&self, merge: MergeThreads, wanted: Vec<String>) {
+        let mut state = lock(&self.known);
+        *state = State { merge, wanted, next: state.next, groups: HashMap::new() };
+    }
+
+    /// A profile begins: no thread was met in it so far.
+    pub fn begin(&self) {
+        for group in lock(&self.known).groups.values_mut() {
+            group.record = None;
+        }
     }
 
     /// Whether a thread of this name is to be counted.
     pub fn wants(&self, name: &[u8]) -> bool {
-        self.wanted.is_empty() || self.wanted.iter().any(|pattern| glob(pattern.as_bytes(), name))
+        let wanted = &lock(&self.known).wanted;
+        wanted.is_empty() || wanted.iter().any(|pattern| glob(pattern.as_bytes(), name))
     }
 
     /// The group of a thread that begins to run instrumented code; `None` if the arena is full.
     pub fn join(&self, arena: &ArenaWriter, name: &[u8], is_virtual: bool) -> Option<u32> {
-        let pattern = match self.merge {
-            MergeThreads::Name => pattern(name),
-            MergeThreads::All => b"*".to_vec(),
-            MergeThreads::Never => name.to_vec(),
-        };
         let mut state = lock(&self.known);
-        let key = (is_virtual, pattern);
-        if self.merge != MergeThreads::Never
-            && let Some(group) = state.groups.get(&key)
-        {
-            arena.count_thread(group.record);
-            return Some(group.id);
-        }
-        let id = state.next;
-        let record = arena.log(&Record::Group {
-            id,
-            is_virtual: is_virtual.into(),
-            threads: 1,
-            first: name,
-            pattern: &key.1,
-        })?;
-        state.next += 1;
-        if self.merge != MergeThreads::Never {
-            state.groups.insert(key, Group { id, record });
-        }
-        Some(id)
+        let key = (is_virtual, state.pattern(name));
+        let known = match state.merge {
+            MergeThreads::Never => None,
+            MergeThreads::Name | MergeThreads::All => state.groups.get(&key).copied(),
+        };
+        let (id, record) = match known {
+            Some(group) => (group.id, group.record),
+            None => {
+                state.next += 1;
+                (state.next - 1, None)
+            }
+        };
+        state.count(arena, id, name, key, record)
+    }
+
+    /// A thread that is in a group already goes on in the present profile.
+    pub fn stay(&self, arena: &ArenaWriter, id: u32, name: &[u8], is_virtual: bool) {
+        let mut state = lock(&self.known);
+        let key = (is_virtual, state.pattern(name));
+        let record = state.groups.get(&key).filter(|group| group.id == id).and_then(|group| group.record);
+        // A full arena: the group's counts are kept, under no name.
+        let _ = state.count(arena, id, name, key, record);
     }
 }
 

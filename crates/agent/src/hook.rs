@@ -33,14 +33,14 @@ pub fn transform(
             return None;
         }
     };
-    if session.options.deterministic
+    if session.options().deterministic
         && let Some(pinned) = pins::without_clock(&class)
     {
         return transform(session, env, loader, &pinned).or(Some(pinned));
     }
     session.world.learn(&class);
     session.presumed.learned(session, class.name());
-    if class.name() == thread_field::CLASS && session.options.direct {
+    if class.name() == thread_field::CLASS && session.is_early() {
         let plan = session.plan().filter(|plan| plan.touches(class.name()));
         let rewritten = plan.and_then(|plan| {
             let contexts = match plan.contexts {
@@ -124,7 +124,7 @@ fn transform_parsed(session: &Session, plan: &Plan, loader: u32, class: &ClassFi
             }
             Entered::Yes => break rewritten,
             // It was rewritten before, with other options: its nodes have another size now.
-            Entered::OtherShapes => first = session.registry.reserve_anew(count),
+            Entered::OtherShapes(had) => first = had.or_else(|| session.registry.reserve_anew(count)),
             Entered::Full => {
                 leave("the arena is full");
                 return None;

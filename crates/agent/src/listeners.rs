@@ -55,7 +55,7 @@ extern "system" fn begin(env: *mut JNIEnv, _: jclass) {
         if session.plan().is_some() {
             return;
         }
-        if let Err(why) = start::start(session, &mut env, &session.options) {
+        if let Err(why) = start::start(session, &mut env, &session.options()) {
             complain(&why);
         }
     });

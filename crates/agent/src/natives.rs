@@ -12,7 +12,7 @@ use crate::guard::guarded;
 use crate::session::Session;
 
 /// The table to register.
-pub fn table() -> [NativeMethod<'static>; 13] {
+pub fn table() -> [NativeMethod<'static>; 14] {
     let method = |name, descriptor, function| NativeMethod { name, descriptor, function };
     [
         method(c"base", c"()J", base as *mut c_void),
@@ -23,6 +23,7 @@ pub fn table() -> [NativeMethod<'static>; 13] {
         method(c"sites", c"()Z", sites as *mut c_void),
         method(c"chunk", c"(IJ)J", chunk as *mut c_void),
         method(c"group", c"(Ljava/lang/Thread;)I", group as *mut c_void),
+        method(c"stay", c"(Ljava/lang/Thread;I)V", stay as *mut c_void),
         method(c"tree", c"(II)V", tree as *mut c_void),
         method(c"tallies", c"()Z", tallies as *mut c_void),
         method(c"tally", c"(II)J", tally as *mut c_void),
@@ -49,12 +50,12 @@ extern "system" fn direct(_: *mut JNIEnv, _: jclass) -> u8 {
 
 extern "system" fn max_depth(_: *mut JNIEnv, _: jclass) -> i32 {
     guarded(i32::MAX, || {
-        Session::get().map_or(i32::MAX, |s| i32::try_from(s.options.max_depth).unwrap_or(i32::MAX))
+        Session::get().map_or(i32::MAX, |s| i32::try_from(s.options().max_depth).unwrap_or(i32::MAX))
     })
 }
 
 extern "system" fn sites(_: *mut JNIEnv, _: jclass) -> u8 {
-    guarded(0, || Session::get().is_some_and(|s| s.options.sites).into())
+    guarded(0, || Session::get().is_some_and(|s| s.options().sites).into())
 }
 
 extern "system" fn chunk(_: *mut JNIEnv, _: jclass, tree: i32, bytes: i64) -> i64 {
@@ -71,20 +72,41 @@ const UNCOUNTED: i32 = -2;
 extern "system" fn group(env: *mut JNIEnv, _: jclass, thread: jobject) -> i32 {
     guarded(-1, || {
         // SAFETY: the VM passes this thread's environment and a local reference that lasts for this call.
-        let (Some(env), Some(thread)) = (unsafe { Env::from_raw(env) }, unsafe { Ref::from_raw(thread) })
-        else {
-            return -1;
-        };
-        let Some(session) = Session::get() else { return -1 };
-        let is_virtual = env.is_virtual(thread);
-        let info = session.jvmti.thread_info(&env, Some(thread));
-        let name = info.as_ref().map_or(&b"?"[..], |info| info.name.as_bytes());
-        if !session.groups.wants(name) {
-            return UNCOUNTED;
-        }
-        let group = session.groups.join(&session.arena, name, is_virtual);
-        group.and_then(|id| i32::try_from(id).ok()).unwrap_or(-1)
+        let named = unsafe { with_name(env, thread, |session, name, is_virtual| {
+            if !session.groups.wants(name) {
+                return UNCOUNTED;
+            }
+            let group = session.groups.join(&session.arena, name, is_virtual);
+            group.and_then(|id| i32::try_from(id).ok()).unwrap_or(-1)
+        }) };
+        named.unwrap_or(-1)
     })
+}
+
+extern "system" fn stay(env: *mut JNIEnv, _: jclass, thread: jobject, group: i32) {
+    guarded((), || {
+        // SAFETY: as above.
+        unsafe { with_name(env, thread, |session, name, is_virtual| {
+            session.groups.stay(&session.arena, group as u32, name, is_virtual);
+        }) };
+    });
+}
+
+/// Looks at a thread: the session, the thread's name, and whether it is virtual.
+///
+/// # Safety
+/// `env` is this thread's environment, `thread` null or a reference of this thread's to one.
+unsafe fn with_name<T>(
+    env: *mut JNIEnv,
+    thread: jobject,
+    look: impl FnOnce(&Session, &[u8], bool) -> T,
+) -> Option<T> {
+    // SAFETY: the caller's promise.
+    let (env, thread) = unsafe { (Env::from_raw(env)?, Ref::from_raw(thread)?) };
+    let session = Session::get()?;
+    let info = session.jvmti.thread_info(&env, Some(thread));
+    let name = info.as_ref().map_or(&b"?"[..], |info| info.name.as_bytes());
+    Some(look(session, name, env.is_virtual(thread)))
 }
 
 extern "system" fn tree(_: *mut JNIEnv, _: jclass, tree: i32, group: i32) {

@@ -162,6 +162,12 @@ impl Options {
         }
     }
 
+    /// Whether contexts and threads are told apart as with other options: trees can then be used for both.
+    pub fn tells_apart_like(&self, other: &Options) -> bool {
+        (self.sites, self.max_depth, self.contexts, self.merge, &self.threads)
+            == (other.sites, other.max_depth, other.contexts, other.merge, &other.threads)
+    }
+
     /// How classes are to be rewritten.
     pub fn plan(&self) -> Plan {
         Plan {

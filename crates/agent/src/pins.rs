@@ -36,7 +36,7 @@ const ROUND: i32 = 1 << 12;
 
 /// The program begins: whatever was hashed so far, its objects get the same identity hash codes. No Java code runs here.
 pub fn begin_hashing(session: &Session, env: &mut Env<'_>) {
-    match HASHES.get().filter(|_| session.options.deterministic) {
+    match HASHES.get().filter(|_| session.options().deterministic) {
         Some(Some(hashes)) => _ = hashes.seed(env, seed(b"VM".iter())),
         // What the VM does not give is left as it is.
         Some(None) => _ = round_up(session, env),
@@ -139,7 +139,7 @@ fn pin_classes(session: &Session, env: &Env<'_>) -> Result<()> {
 /// drawn or hashed before it, what comes after it gets the same. Each test has another name, so that objects which
 /// different tests leave behind do not all have the same code, and names made of random numbers stay different.
 pub fn begin_at(session: &Session, env: &Env<'_>, name: &[&str]) {
-    if !session.options.deterministic {
+    if !session.options().deterministic {
         return;
     }
     let seed = seed(name.iter().flat_map(|part| part.as_bytes()));

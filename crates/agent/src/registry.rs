@@ -22,8 +22,9 @@ pub struct Registry {
 pub enum Entered {
     /// It may.
     Yes,
-    /// There are nodes with these ids that have another size.
-    OtherShapes,
+    /// There are nodes with these ids that have another size; the class had these before, when its methods looked as they do
+    /// now.
+    OtherShapes(Option<u32>),
     /// Its names do not fit into the arena.
     Full,
 }
@@ -32,8 +33,9 @@ pub enum Entered {
 struct State {
     next_method: u32,
     next_class: u32,
-    /// First method id of each class that was rewritten, by loader and name.
-    ranges: HashMap<(u32, Box<[u8]>), Range>,
+    /// Method ids of each class that was rewritten, by loader and name; the last are those it had last. There are several
+    /// if profiles with other options need nodes of other sizes.
+    ranges: HashMap<(u32, Box<[u8]>), Vec<Range>>,
     /// By class, name and descriptor.
     opaque: HashMap<[Box<[u8]>; 3], u32>,
     opaque_classes: HashMap<Box<[u8]>, u32>,
@@ -82,12 +84,22 @@ impl Registry {
     /// First of `count` ids for the methods of a class. A class that is rewritten again gets the ids it had.
     pub fn reserve(&self, loader: u32, class: &[u8], count: u32) -> Option<u32> {
         let mut state = lock(&self.state);
-        if let Some(range) = state.ranges.get(&(loader, class.into()))
+        let last = state.ranges.get(&(loader, class.into())).and_then(|ranges| ranges.last());
+        if let Some(range) = last
             && range.count == count
         {
             return Some(range.first);
         }
         state.take(count)
+    }
+
+    /// Number of slots that nodes of a method have.
+    pub fn slots(&self, method: u32) -> u32 {
+        if method >= layout::MAX_METHODS {
+            return 0;
+        }
+        // SAFETY: the table has an entry for each id below that; what nobody wrote is 0.
+        unsafe { self.sizes.add(method as usize * 2 + 1).read_volatile() }
     }
 
     /// All ids that were handed out are below this.
@@ -109,17 +121,22 @@ impl Registry {
         first: u32,
         shapes: &[Shape],
     ) -> Entered {
-        let hash = hash_shapes(shapes);
+        let hash = hash_shapes(first, shapes);
         let count = class.methods().len() as u32;
         let id = {
             let mut state = lock(&self.state);
-            match state.ranges.get(&(loader, class.name().into())) {
-                Some(range) if range.first == first => {
-                    return if range.shapes == hash { Entered::Yes } else { Entered::OtherShapes };
+            let ranges = state.ranges.entry((loader, class.name().into())).or_default();
+            if let Some(at) = ranges.iter().position(|range| range.first == first) {
+                if ranges.get(at).is_some_and(|range| range.shapes == hash) {
+                    // It is the one to try first, next time.
+                    let range = ranges.remove(at);
+                    ranges.push(range);
+                    return Entered::Yes;
                 }
-                _ => {}
+                let alike = ranges.iter().find(|range| range.shapes == hash && range.count == count);
+                return Entered::OtherShapes(alike.map(|range| range.first));
             }
-            state.ranges.insert((loader, class.name().into()), Range { first, count, shapes: hash });
+            ranges.push(Range { first, count, shapes: hash });
             let id = state.next_class;
             state.next_class += 1;
             id
@@ -219,11 +236,12 @@ impl State {
     }
 }
 
-fn hash_shapes(shapes: &[Shape]) -> u64 {
+/// Of methods whose ids begin with `first`; whatever that is, methods alike have the same hash.
+fn hash_shapes(first: u32, shapes: &[Shape]) -> u64 {
     use std::hash::{Hash, Hasher};
     let mut hasher = std::collections::hash_map::DefaultHasher::new();
     for shape in shapes {
-        (shape.id, shape.index, shape.slots, shape.blocks.len(), shape.per_call, shape.sampled)
+        (shape.id.wrapping_sub(first), shape.index, shape.slots, shape.blocks.len(), shape.per_call, shape.sampled)
             .hash(&mut hasher);
         shape.leaves.hash(&mut hasher);
     }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use quipu_arena::append::Appender;
 use quipu_arena::layout::{self, header};
 use quipu_arena::place;
 use quipu_arena::record::Record;
@@ -16,6 +17,7 @@ use crate::groups::Groups;
 use crate::options::Options;
 use crate::presumed::Presumptions;
 use crate::registry::Registry;
+use crate::sampling::monotonic;
 use crate::world::{self, World};
 
 /// Everything the callbacks need. Made once, never dropped: callbacks may come until the process ends.
@@ -24,8 +26,13 @@ pub struct Session {
     pub vm: Jvm,
     /// The environment the events belong to.
     pub jvmti: Jvmti,
-    /// What was asked for first; what can change later is in the plan.
-    pub options: Options,
+    /// What was asked for when the profile began that is being taken, or was last.
+    options: RwLock<Arc<Options>>,
+    /// Whether the agent was there before `java.lang.Thread` was loaded, to give it fields; and one for tallies.
+    early: bool,
+    tally_field: bool,
+    /// Whether the profile is written by who started the VM, at its end: all that is measured in it is then one profile.
+    pub owned: bool,
     /// Where the profile is kept.
     pub arena: ArenaWriter,
     /// Ids.
@@ -38,8 +45,8 @@ pub struct Session {
     pub presumed: Presumptions,
     /// How classes are rewritten; none while nothing is measured.
     plan: RwLock<Option<Arc<Plan>>>,
-    /// Whether the reader was told what VM this is.
-    pub described: AtomicBool,
+    /// Whether anything was measured before.
+    begun: AtomicBool,
     next_loader: AtomicI64,
     /// Offsets of the nodes that take calls whose context cannot be kept; the runtime asks for one after the other.
     sinks: [u64; SINKS],
@@ -81,18 +88,23 @@ impl Session {
         }
         let registry = Registry::new().ok_or("no address space for the table of methods")?;
         let groups = Groups::new(options.merge, options.threads.clone());
+        let (early, tally_field) = (options.direct, options.contexts != Contexts::All);
+        let owned = options.directory.is_some();
         let world = world::of_vm(jvmti);
         let session = Session {
             vm,
             jvmti,
-            options,
+            options: RwLock::new(Arc::new(options)),
+            early,
+            tally_field,
+            owned,
             arena,
             registry,
             groups,
             world,
             presumed: Presumptions::default(),
             plan: RwLock::default(),
-            described: AtomicBool::new(false),
+            begun: AtomicBool::new(false),
             next_loader: AtomicI64::new(1),
             sinks,
             sinks_taken: AtomicUsize::new(0),
@@ -101,6 +113,40 @@ impl Session {
         };
         SESSION.set(session).map_err(|_| "the agent is loaded already".to_owned())?;
         SESSION.get().ok_or_else(|| "the agent is loaded already".to_owned())
+    }
+
+    /// What was asked for when the profile began that is being taken, or was last.
+    pub fn options(&self) -> Arc<Options> {
+        Arc::clone(&self.options.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether `java.lang.Thread` gets fields in this VM.
+    pub fn is_early(&self) -> bool {
+        self.early
+    }
+
+    /// A profile begins, with options of its own. What an earlier one has counted and sampled is forgotten, and `true` is
+    /// returned if threads or contexts are told apart in another way from now on.
+    pub fn begin_profile(&self, samples: &Appender, options: &Options) -> Result<bool, String> {
+        let before = self.options();
+        if self.is_direct() && options.exact && before.contexts != options.contexts {
+            return Err("which methods have contexts cannot be changed in a process that was profiled from its \
+                        start"
+                .to_owned());
+        }
+        let again = self.begun.swap(true, Ordering::AcqRel);
+        let otherwise = again && !before.tells_apart_like(options);
+        if again {
+            self.arena.forget(samples, &|method| self.registry.slots(method));
+        }
+        if otherwise {
+            self.groups.choose(options.merge, options.threads.clone());
+        } else {
+            self.groups.begin();
+        }
+        *self.options.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(options.clone());
+        let _ = self.arena.log(&Record::Start { time: monotonic() });
+        Ok(otherwise)
     }
 
     /// How classes are rewritten now; `None` while nothing is measured.
@@ -125,7 +171,7 @@ impl Session {
         self.direct.load(Ordering::Relaxed)
     }
 
-    /// They have.
+    /// `java.lang.Thread` has its fields.
     pub fn set_direct(&self) {
         self.direct.store(true, Ordering::Relaxed);
     }
@@ -133,7 +179,7 @@ impl Session {
     /// Whether threads have tallies, or may get them.
     pub fn has_tallies(&self) -> bool {
         // A field for them is there from the first time on, or never.
-        !self.is_direct() && !self.options.direct || self.options.contexts != Contexts::All
+        !self.is_early() || self.tally_field
     }
 
     /// Has the VM tell of threads that begin, platform and virtual.

@@ -2,7 +2,6 @@
 
 use std::ffi::CStr;
 use std::sync::OnceLock;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use quipu_jvm::jni::kind;
@@ -36,6 +35,10 @@ struct Runtime {
     end: MethodId,
     /// The current thread does something that is not the program's.
     aside: MethodId,
+    /// A profile begins: threads keep their trees, or get new ones.
+    go_on: MethodId,
+    renew: MethodId,
+    renew_thread: MethodId,
 }
 
 static RUNTIME: OnceLock<Runtime> = OnceLock::new();
@@ -67,7 +70,7 @@ fn aside(env: &Env<'_>, begin: bool) -> Result<(), Error> {
 
 /// Begins to measure as the options say.
 pub fn start(session: &'static Session, env: &mut Env<'_>, options: &Options) -> Result<(), String> {
-    describe(session);
+    begin_profile(session, env, options)?;
     // The program can be profiled without being steered.
     if let Err(error) = control::open(session) {
         session.leave(b"the control socket", &error.to_string());
@@ -80,6 +83,30 @@ pub fn start(session: &'static Session, env: &mut Env<'_>, options: &Options) ->
     }
     if options.sampling.any() {
         sample(session, env, &options.sampling)?;
+    }
+    Ok(())
+}
+
+/// A profile of its own begins: nothing that was measured before is in it.
+pub fn begin_profile(session: &Session, env: &Env<'_>, options: &Options) -> Result<(), String> {
+    let otherwise = session.begin_profile(sampling::appender(), options)?;
+    describe(session);
+    go_on(session, env, otherwise).map_err(|e| e.to_string())
+}
+
+/// Threads keep their trees, or get new ones if they are told apart in another way. Nothing if there are none yet.
+fn go_on(session: &Session, env: &Env<'_>, otherwise: bool) -> Result<(), Error> {
+    let Some(runtime) = RUNTIME.get() else { return Ok(()) };
+    let class = runtime.probe.get();
+    if !otherwise {
+        // SAFETY: the method takes and returns nothing.
+        return unsafe { env.call_static_void(class, runtime.go_on, &[]) };
+    }
+    // SAFETY: as above.
+    unsafe { env.call_static_void(class, runtime.renew, &[])? };
+    for thread in session.jvmti.all_threads(env)? {
+        // SAFETY: the method takes one thread and returns nothing.
+        unsafe { env.call_static_void(class, runtime.renew_thread, &[sys::jvalue { l: thread.raw() }])? };
     }
     Ok(())
 }
@@ -107,17 +134,16 @@ pub fn add_capabilities(jvmti: Jvmti) -> Result<(), Error> {
 
 /// Defines the runtime and pins what is to be pinned, once; nothing is counted yet.
 pub fn prepare(session: &'static Session, env: &Env<'_>) -> Result<(), Error> {
+    if session.options().deterministic {
+        pins::pin(session, env);
+    }
     if RUNTIME.get().is_some() {
         return Ok(());
     }
-    describe(session);
     add_capabilities(session.jvmti)?;
     session.jvmti.set_event_mode(sys::JVMTI_EVENT_THREAD_END, true, None)?;
     if session.jvmti.capabilities()?.contains(Capability::CAN_SUPPORT_VIRTUAL_THREADS) {
         session.jvmti.set_event_mode(sys::JVMTI_EVENT_VIRTUAL_THREAD_END, true, None)?;
-    }
-    if session.options.deterministic {
-        pins::pin(session, env);
     }
     define_runtime(env, session.jvmti)
 }
@@ -148,6 +174,7 @@ pub fn instrument(session: &'static Session, env: &mut Env<'_>, options: &Option
     if let Some((file, _)) = &options.weights {
         session.note("option.weights", file);
     }
+    session.note("kind", if plan.sampling { "bytecodes" } else { "exact" });
     session.set_plan(Some(plan));
     session.jvmti.set_event_mode(sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true, None)?;
     let Some(plan) = session.plan() else { return Ok(()) };
@@ -185,11 +212,8 @@ pub fn remove_instrumentation(session: &'static Session, env: &mut Env<'_>) -> R
     restored
 }
 
-/// Tells the reader what VM this is, once.
+/// Tells the reader what VM this is.
 fn describe(session: &Session) {
-    if session.described.swap(true, Ordering::Relaxed) {
-        return;
-    }
     const FACTS: [(&str, &CStr); 7] = [
         ("java.version", c"java.version"),
         ("java.vendor", c"java.vendor"),
@@ -238,7 +262,11 @@ fn define_runtime(env: &Env<'_>, jvmti: Jvmti) -> Result<(), Error> {
     let end = env.static_method(probe, c"end", c"(Ljava/lang/Thread;)V")?;
     env.static_method(direct, c"slot", c"()J")?;
     let aside = env.static_method(probe, c"aside", c"(Z)V")?;
-    let _ = RUNTIME.set(Runtime { probe: env.new_global(probe)?, end, aside });
+    let go_on = env.static_method(probe, c"goOn", c"()V")?;
+    let renew = env.static_method(probe, c"renew", c"()V")?;
+    let renew_thread = env.static_method(probe, c"renew", c"(Ljava/lang/Thread;)V")?;
+    let _ =
+        RUNTIME.set(Runtime { probe: env.new_global(probe)?, end, aside, go_on, renew, renew_thread });
     tallies::define(env, tally)
 }
 

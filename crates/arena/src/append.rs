@@ -37,6 +37,12 @@ impl Appender {
         Appender { kind, entry, current: AtomicU64::new(0), spare: AtomicU64::new(0) }
     }
 
+    /// Has no chunk any more. Whoever is writing to one still does.
+    pub(crate) fn leave_chunks(&self) {
+        self.spare.store(0, Ordering::Release);
+        self.current.store(0, Ordering::Release);
+    }
+
     /// Whether [`ArenaWriter::provide`] has something to do.
     pub fn wants(&self) -> bool {
         self.spare.load(Ordering::Relaxed) == 0
@@ -77,8 +83,9 @@ impl ArenaWriter {
     /// Lays out the chunk that comes next, if there is none; `false` when the arena is full. Not for signal handlers.
     /// Returns the chunk's offset in `made`, for those who keep track.
     pub fn provide(&self, appender: &Appender, made: &mut Vec<u64>) -> bool {
-        while appender.wants() {
-            let Some(at) = self.add_chunk(appender.kind, CHUNK) else { return false };
+        while appender.wants() || appender.current.load(Ordering::Relaxed) == 0 {
+            let free = if appender.kind == layout::CHUNK_SAMPLES { self.take_free_samples() } else { None };
+            let Some(at) = free.or_else(|| self.add_chunk(appender.kind, CHUNK)) else { return false };
             made.push(at);
             // The first one goes into use at once.
             if appender.current.compare_exchange(0, at, Ordering::AcqRel, Ordering::Relaxed).is_err() {

@@ -331,6 +331,8 @@ pub mod run_state {
 
 /// Method id of the root of every tree.
 pub const ROOT_METHOD: u32 = 0;
+/// Slots of a root.
+pub const ROOT_SLOTS: u32 = 2;
 /// Method ids are below this: the table of node sizes is reserved for so many.
 pub const MAX_METHODS: u32 = 1 << 22;
 /// The most slots a node can have (its size must fit [`node::STRIDE`]).

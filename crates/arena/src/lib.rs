@@ -22,6 +22,7 @@
 pub mod append;
 pub mod bytes;
 pub mod follow;
+mod forget;
 pub mod java;
 pub mod layout;
 pub mod place;

@@ -185,6 +185,28 @@ impl<'a> Contents<'a> {
         Ok(contents)
     }
 
+    /// The log since the profile began.
+    pub fn of_this_profile(&self) -> &[Record<'a>] {
+        let start = self.records.iter().rposition(|record| matches!(record, Record::Start { .. }));
+        start.and_then(|start| self.records.get(start..)).unwrap_or(&self.records)
+    }
+
+    /// What was said under a key since the profile began, in order.
+    pub fn facts<'c>(&'c self, key: &'c [u8]) -> impl Iterator<Item = &'a [u8]> + 'c {
+        self.of_this_profile().iter().filter_map(move |record| match *record {
+            Record::Info { key: found, value } => (found == key).then_some(value),
+            _ => None,
+        })
+    }
+
+    /// When the profile began, in nanoseconds of the target's monotonic clock; 0 if that is not known.
+    pub fn began(&self) -> u64 {
+        match self.of_this_profile().first() {
+            Some(&Record::Start { time }) => time,
+            _ => 0,
+        }
+    }
+
     /// The counts of a node's blocks, in the order of the method's block table.
     pub fn block_counts(&self, node: &Node) -> impl Iterator<Item = u64> + '_ {
         let (at, n) = node.blocks;
@@ -239,7 +261,7 @@ impl<'a> Contents<'a> {
     /// Adds what slots have counted to the children they hold.
     fn add_counts_in_slots(&mut self, index: &NodeIndex) {
         for owner in 0..self.nodes.len() {
-            let Some(&Node { slots: (mut at, end), tree, .. }) = self.nodes.get(owner) else { break };
+            let Some(&Node { slots: (mut at, end), .. }) = self.nodes.get(owner) else { break };
             while at + slot::SIZE <= end {
                 let word = self.bytes.u32(at + slot::METHOD).unwrap_or(0);
                 let distance = self.bytes.u32(at + slot::NODE).unwrap_or(0).cast_signed();
@@ -258,7 +280,8 @@ impl<'a> Contents<'a> {
                 }
                 let child = there.and_then(|there| index.get(there));
                 match child.and_then(|i| self.nodes.get_mut(i as usize)) {
-                    Some(child) if layout::method_word(child.method) == word && child.tree == tree => {
+                    // In another tree, if its caller was called before the threads got new ones.
+                    Some(child) if layout::method_word(child.method) == word => {
                         child.calls = child.calls.saturating_add(calls);
                         child.bytecodes = child.bytecodes.saturating_add(bytecodes);
                     }

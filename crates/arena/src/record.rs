@@ -27,6 +27,8 @@ pub mod tag {
     pub const SAMPLED_MODULE: u32 = 9;
     /// [`super::Record::SampledLabel`]
     pub const SAMPLED_LABEL: u32 = 10;
+    /// [`super::Record::Start`]
+    pub const START: u32 = 11;
 }
 
 /// Bits of [`Record::Method`]'s flags.
@@ -153,6 +155,11 @@ pub enum Record<'a> {
         /// Its file.
         path: &'a [u8],
     },
+    /// A profile begins: what facts say before it belongs to an earlier one.
+    Start {
+        /// Nanoseconds of the machine's monotonic clock.
+        time: u64,
+    },
     /// A set of labels that samples may carry. UTF-8.
     SampledLabel {
         /// Its number, above that of any it is made of.
@@ -218,6 +225,7 @@ impl<'a> Record<'a> {
             tag::SAMPLED_LABEL => {
                 Record::SampledLabel { set: r.u32()?, before: r.u32()?, key: r.string()?, value: r.string()? }
             }
+            tag::START => Record::Start { time: r.u64()? },
             _ => return None,
         })
     }
@@ -236,6 +244,7 @@ impl<'a> Record<'a> {
             Record::SampledThread { .. } => tag::SAMPLED_THREAD,
             Record::SampledModule { .. } => tag::SAMPLED_MODULE,
             Record::SampledLabel { .. } => tag::SAMPLED_LABEL,
+            Record::Start { .. } => tag::START,
         };
         word(out, tag);
         word(out, 0);
@@ -310,6 +319,7 @@ impl<'a> Record<'a> {
                 string(out, key);
                 string(out, value);
             }
+            Record::Start { time } => out.extend_from_slice(&time.to_ne_bytes()),
         }
         let payload = (out.len() - start) as u64 - RECORD_HEADER;
         if let Some(length) = out.get_mut(start + 4..start + 8) {
@@ -435,6 +445,7 @@ mod tests {
             Record::SampledThread { id: 1, java: 1, tid: 99, name: b"main" },
             Record::SampledModule { start: 1 << 40, end: 1 << 41, bias: 3, path: b"/lib/x.so" },
             Record::SampledLabel { set: 2, before: 1, key: b"user", value: b"bob" },
+            Record::Start { time: 1 << 50 },
         ];
         for record in records {
             let mut out = vec![0; 8];

@@ -81,6 +81,17 @@ impl ArenaWriter {
         true
     }
 
+    /// Sets the cells of all tallies to zero.
+    pub(crate) fn forget_tallies(&self) {
+        let tallies = self.tallies();
+        let first = tallies.base as *mut u8;
+        for i in 0..tallies.count {
+            let cells = first.wrapping_add((i * tally::STRIDE + tally::CELL) as usize);
+            // SAFETY: this part of the tally has pages; the VM's code, which may count there, is nothing that Rust knows of.
+            unsafe { std::ptr::write_bytes(cells, 0, (tallies.used - tally::CELL) as usize) };
+        }
+    }
+
     fn map_tallies(&self) -> Option<usize> {
         let length = tally::STRIDE * tally::MOST;
         self.file().set_len(self.limit() + length).ok()?;

@@ -33,6 +33,8 @@ pub struct ArenaWriter {
     tallies: Mutex<Tallies>,
     /// Held while a chunk is added.
     chunks: Mutex<()>,
+    /// Chunks for samples that an earlier profile used; those that come first in the file are the last.
+    free_samples: Mutex<Vec<u64>>,
     log: Mutex<Log>,
 }
 
@@ -81,6 +83,7 @@ impl ArenaWriter {
             path: path.to_owned(),
             tallies: Mutex::default(),
             chunks: Mutex::default(),
+            free_samples: Mutex::default(),
             log: Mutex::new(Log { at: 0, used: 0, size: 0, scratch: Vec::new() }),
         };
         if !arena.commit(COMMIT_STEP) {
@@ -91,13 +94,29 @@ impl ArenaWriter {
         arena.long(header::LIMIT).store(limit, Ordering::Relaxed);
         arena.long(header::USED).store(layout::HEADER_SIZE, Ordering::Relaxed);
         arena.word(header::PID).store(std::process::id(), Ordering::Relaxed);
-        arena.long(header::CREATED).store(now(), Ordering::Relaxed);
-        arena.word(header::STATE).store(layout::state::RUNNING, Ordering::Relaxed);
+        arena.begin();
         // Tree 0 is nobody's.
         arena.word(header::NEXT_TREE).store(1, Ordering::Relaxed);
         // The magic word last: a reader never sees half a header.
         arena.word(header::MAGIC).store(layout::MAGIC, Ordering::Release);
         Ok(arena)
+    }
+
+    /// A profile begins now.
+    pub(crate) fn begin(&self) {
+        self.long(header::CREATED).store(now(), Ordering::Relaxed);
+        self.word(header::STATE).store(layout::state::RUNNING, Ordering::Relaxed);
+    }
+
+    /// These chunks, in the order of the file, are empty and can be used again. In that order: readers tell by their place
+    /// in the file which samples are newer.
+    pub(crate) fn set_free_samples(&self, mut chunks: Vec<u64>) {
+        chunks.reverse();
+        *lock(&self.free_samples) = chunks;
+    }
+
+    pub(crate) fn take_free_samples(&self) -> Option<u64> {
+        lock(&self.free_samples).pop()
     }
 
     /// Address of the first byte.

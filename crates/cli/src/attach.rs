@@ -61,11 +61,7 @@ impl Attach {
         let library = agent::library()?;
         let target = Target::find(pid).map_err(Failure::target)?;
         let channel = Channel::new(&target).with_timeout(ANSWER);
-        // Counts of earlier profiles of the same target are taken off.
-        let mut before = match ArenaFile::of_process(pid).map_err(Failure::target)? {
-            Some(mut arena) => Some(Baseline::read(&arena.read()?).map_err(Failure::target)?),
-            None => None,
-        };
+        let mut before = None;
         self.kinds.check()?;
         let options = agent::attach_options(&self.kinds);
         let starting = || channel.load_agent(&library, &options);

@@ -102,8 +102,9 @@ pub fn profile_since(bytes: &[u8], baseline: Option<&Baseline>) -> Result<Profil
     let groups = read_groups(&contents);
     describe(&contents, &mut builder);
     let mut unnamed = 0;
-    // A profile that was only sampled has no counts, and does not say that they were zero.
-    if !contents.nodes.is_empty() || contents.sampled.samples.is_empty() {
+    // A profile that was only sampled has no counts, and does not say that they were zero. What code that an earlier profile
+    // instrumented still counts is not part of it.
+    if counts(&contents) {
         unnamed = Feeder::new(&contents, &methods, &groups, &mut builder).feed(bytes.len());
     }
     sampled::feed(&contents, baseline.map(|before| &before.sampled), &mut builder);
@@ -123,6 +124,15 @@ pub fn profile_since(bytes: &[u8], baseline: Option<&Baseline>) -> Result<Profil
         }
     }
     Ok(builder.finish())
+}
+
+/// Whether anything was instrumented to be counted or sampled. Arenas that were written without an agent do not say so.
+fn counts(contents: &Contents<'_>) -> bool {
+    let mut kinds = contents.facts(b"kind").peekable();
+    match kinds.peek() {
+        None => contents.sampled.samples.is_empty(),
+        Some(_) => kinds.any(|kind| kind == b"exact" || kind == b"bytecodes"),
+    }
 }
 
 fn read_methods(contents: &Contents<'_>, builder: &mut Builder) -> HashMap<u32, Method> {
@@ -194,7 +204,7 @@ fn read_groups(contents: &Contents<'_>) -> HashMap<u32, Group> {
 }
 
 fn describe(contents: &Contents<'_>, builder: &mut Builder) {
-    for record in &contents.records {
+    for record in contents.of_this_profile() {
         match *record {
             Record::Info { key, value } => {
                 let (key, value) = (mutf8::decode(key), mutf8::decode(value));
@@ -210,7 +220,7 @@ fn describe(contents: &Contents<'_>, builder: &mut Builder) {
                         builder.meta.options.push((key.trim_start_matches("option.").to_owned(), value));
                     }
                     key if key.starts_with("start.") => builder.run.extra.push((key.to_owned(), value)),
-                    key if key.starts_with("sampling.") => {}
+                    key if key == "kind" || key.starts_with("sampling.") => {}
                     _ => builder.meta.extra.push((key, value)),
                 }
             }

@@ -49,19 +49,20 @@ pub fn feed(contents: &Contents<'_>, before: Option<&Before>, builder: &mut Buil
         }
     }
     let began = beginnings(contents).filter(|&time| time > before.time).min();
-    let samples: Vec<&Sample> =
-        contents.sampled.samples.iter().filter(|sample| sample.at > before.at).collect();
+    // One that was on its way when the profile began belongs to the one before.
+    let of_this = |sample: &&Sample| sample.at > before.at && sample.time >= contents.began();
+    let samples: Vec<&Sample> = contents.sampled.samples.iter().filter(of_this).collect();
     if began.is_none() && samples.is_empty() {
         return;
     }
     for key in ["cpu.clock", "cpu.clock.why", "walker"] {
-        if let Some(value) = facts(contents, key).last() {
+        if let Some(value) = facts(contents, key).pop() {
             builder.run.extra.push((key.to_owned(), value));
         }
     }
     // Whoever may have that clock may know what the kernel does, too.
-    if facts(contents, "cpu.clock").last().is_some() {
-        let told = match facts(contents, "cpu.clock.why").last() {
+    if facts(contents, "cpu.clock").pop().is_some() {
+        let told = match facts(contents, "cpu.clock.why").pop() {
             None => "told".to_owned(),
             Some(why) => format!("not told: {why}"),
         };
@@ -83,19 +84,13 @@ pub fn feed(contents: &Contents<'_>, before: Option<&Before>, builder: &mut Buil
 }
 
 /// What the engine said under `sampling.KEY`, in order.
-fn facts<'c>(contents: &'c Contents<'_>, key: &'c str) -> impl Iterator<Item = String> + 'c {
-    contents.records.iter().filter_map(move |record| match *record {
-        Record::Info { key: found, value } => {
-            let found = found.strip_prefix(b"sampling.")?;
-            (found == key.as_bytes()).then(|| mutf8::decode(value))
-        }
-        _ => None,
-    })
+fn facts(contents: &Contents<'_>, key: &str) -> Vec<String> {
+    contents.facts(format!("sampling.{key}").as_bytes()).map(mutf8::decode).collect()
 }
 
 /// When sampling was begun, each time, on the target's clock.
-fn beginnings<'c>(contents: &'c Contents<'_>) -> impl Iterator<Item = u64> + 'c {
-    facts(contents, "began").filter_map(|time| time.parse().ok())
+fn beginnings(contents: &Contents<'_>) -> impl Iterator<Item = u64> {
+    facts(contents, "began").into_iter().filter_map(|time| time.parse().ok())
 }
 
 /// Sets of labels by number: what each adds to which.
@@ -330,7 +325,7 @@ impl<'a> Feeder<'a> {
     /// Nanoseconds between samples. If the rate was changed, the longest: estimates of errors stay on the safe side.
     fn period(&self, kind: &str) -> u64 {
         let key = format!("{kind}.period");
-        facts(self.contents, &key).filter_map(|text| text.parse().ok()).max().unwrap_or(0)
+        facts(self.contents, &key).iter().filter_map(|text| text.parse().ok()).max().unwrap_or(0)
     }
 
     /// The node of a context. Stacks can be thousands deep, so this does not recurse.

@@ -16,6 +16,7 @@ pub fn run(session: &'static Session, request: &[String]) -> Reply {
     match command.as_str() {
         "status" => Ok(status(session)),
         "start" => {
+            begin_profile(session)?;
             for word in words {
                 switch_on(session, word)?;
             }
@@ -49,6 +50,16 @@ pub fn run(session: &'static Session, request: &[String]) -> Reply {
     }
 }
 
+/// What is switched on while nothing is measured begins a profile of its own; unless whoever started the VM writes one of
+/// all that is measured in it.
+fn begin_profile(session: &'static Session) -> Result<(), String> {
+    if session.owned || session.plan().is_some() || sampling::current().any() {
+        return Ok(());
+    }
+    let options = session.options();
+    with_env(session, |env| start::begin_profile(session, env, &options))
+}
+
 /// `cpu`, `cpu=1000`, `exact`, …
 fn switch_on(session: &'static Session, word: &str) -> Result<(), String> {
     const DEFAULT_RATE: &str = "100";
@@ -57,7 +68,7 @@ fn switch_on(session: &'static Session, word: &str) -> Result<(), String> {
             if session.plan().is_some() {
                 return Ok(());
             }
-            let options = Options { exact: true, ..session.options.clone() };
+            let options = Options { exact: true, ..Options::clone(&session.options()) };
             with_env(session, |env| start::instrument(session, env, &options).map_err(|e| e.to_string()))
         }
         (kind, "") => set(session, kind, DEFAULT_RATE),

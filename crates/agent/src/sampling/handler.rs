@@ -142,7 +142,7 @@ fn take(engine: &Engine, watch: &Watch, tid: i32, event: u32, value: u64, uconte
         event,
         state: run_state::RUNNING,
     };
-    if engine.arena.append_sample(&engine.samples, &sample) {
+    if engine.arena.append_sample(super::appender(), &sample) {
         watch.mark_sampled();
     } else {
         lost::count(engine.arena, Cause::NoRoom);

@@ -72,7 +72,6 @@ pub struct Engine {
     jvmti: Jvmti,
     walker: Walker,
     contexts: Contexts,
-    samples: Appender,
     threads: Threads,
     vm_threads: VmThreads,
     signals: Signals,
@@ -89,6 +88,14 @@ pub struct Engine {
 }
 
 static ENGINE: OnceLock<Engine> = OnceLock::new();
+
+/// Where samples go.
+static SAMPLES: Appender = Appender::samples();
+
+/// Where samples go: for who makes room for those of another profile.
+pub fn appender() -> &'static Appender {
+    &SAMPLES
+}
 
 /// What is sampled: samples a second, of CPU time and of elapsed time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -229,7 +236,6 @@ impl Engine {
             jvmti,
             walker: Walker::new(&structs, env, walk, vm_threads.env()).ok_or("no memory")?,
             contexts: Contexts::new(),
-            samples: Appender::samples(),
             threads: Threads::new().ok_or("no memory")?,
             vm_threads,
             signals: Signals::take().ok_or("SIGPROF and SIGVTALRM are both in use")?,
@@ -302,6 +308,7 @@ impl Engine {
         if let Some(why) = why {
             session.note("sampling.cpu.clock.why", &format!("perf_event_open: {why}"));
         }
+        session.note("kind", "cpu");
         session.note("sampling.cpu.period", &period.to_string());
         session.note("sampling.began", &monotonic().to_string());
         self.threads.set_clocks(self.arena, Some(Setting { source, period, signal: self.signals.cpu }));
@@ -313,6 +320,7 @@ impl Engine {
         if period == 0 || period == before {
             return Ok(());
         }
+        session.note("kind", "wall");
         session.note("sampling.wall.period", &period.to_string());
         session.note("sampling.began", &monotonic().to_string());
         // One that is running takes the new period by itself.
@@ -346,7 +354,7 @@ impl Engine {
 
     /// Whether a handler should have somebody lay out more memory.
     fn wants_upkeep(&self) -> bool {
-        self.samples.wants() || self.contexts.wants() || self.walker.wants_modules()
+        SAMPLES.wants() || self.contexts.wants() || self.walker.wants_modules()
     }
 
     /// Has our thread look after things. For signal handlers, too.
@@ -362,7 +370,7 @@ fn period_of(rate: u32) -> u64 {
 }
 
 /// Nanoseconds of the machine's monotonic clock. For signal handlers, too.
-fn monotonic() -> u64 {
+pub fn monotonic() -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel, or its page of ours, writes one timespec.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };

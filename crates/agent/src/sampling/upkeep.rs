@@ -81,7 +81,7 @@ impl Upkeep {
         // When the arena is full, handlers count what they lose.
         engine.contexts.upkeep(engine.arena, &mut chunks);
         self.methods.expect(engine.arena, &chunks);
-        engine.arena.provide(&engine.samples, &mut Vec::new());
+        engine.arena.provide(super::appender(), &mut Vec::new());
     }
 
     /// Watches the threads of the process that the VM does not tell of, and forgets those that are gone.

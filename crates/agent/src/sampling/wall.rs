@@ -109,7 +109,7 @@ impl Round<'_> {
             event: event::WALL,
             state,
         };
-        if self.engine.arena.append_sample(&self.engine.samples, &sample) {
+        if self.engine.arena.append_sample(super::appender(), &sample) {
             watch.mark_sampled();
         } else {
             lost::count(self.engine.arena, Cause::NoRoom);

@@ -134,7 +134,7 @@ final class Tree extends Chunks {
         int parent = U.getInt(node + Layout.NODE_PARENT);
         int word = U.getInt(node + Layout.NODE_METHOD);
         long sum = U.getLong(node + own) + sumInSlots(parent, Probe.id(node), word, inSlot);
-        if (Probe.FOLDS) {
+        if (Probe.folds()) {
             // Below the deepest level a node's siblings call it, too.
             for (int other : children(parent)) {
                 sum += sumInSlots(other, Probe.id(node), word, inSlot);

@@ -88,7 +88,7 @@ public final class Jars {
         if (log.getInt(0) != MAGIC || log.getInt(4) != Layout.VERSION) {
             throw new IOException("it was instrumented by another version than that of quipu-runtime.jar");
         }
-        if ((log.getInt(8) != 0) != Probe.SITES) {
+        if ((log.getInt(8) != 0) != Probe.sites) {
             throw new IOException("--sites must be given for all jars and for quipu-runtime.jar, or for none");
         }
         int ids = log.getInt(12);

@@ -80,6 +80,9 @@ final class Natives {
         return Groups.join(thread);
     }
 
+    /** There is one profile only. */
+    static void stay(Thread thread, int group) {}
+
     static void tree(int tree, int group) {
         Log.append(Log.record(Layout.RECORD_TREE, new int[] {tree, group}));
     }

@@ -146,7 +146,7 @@ public final class Cursor {
     }
 
     private long root(int kind) {
-        long node = allocate(Layout.ROOT_WORD, 0, Layout.ROOT_SIZE, 2, kind, 0);
+        long node = allocate(Layout.ROOT_WORD, 0, Layout.ROOT_SIZE, Layout.ROOT_SLOTS, kind, 0);
         return node + Layout.NODE_SLOTS;
     }
 
@@ -161,7 +161,7 @@ public final class Cursor {
             long node = Probe.address(id);
             if (U.getInt(node + Layout.NODE_METHOD) == word
                     && U.getInt(node + Layout.NODE_PARENT) == parent
-                    && (!Probe.SITES || U.getChar(node + Layout.NODE_SITE) == site)) {
+                    && (!Probe.sites || U.getChar(node + Layout.NODE_SITE) == site)) {
                 return node;
             }
         }
@@ -256,7 +256,7 @@ public final class Cursor {
             int id = U.getInt(table + 4L * i);
             if (id != 0) {
                 long node = Probe.address(id);
-                int key = Probe.SITES ? U.getChar(node + Layout.NODE_SITE) : 0;
+                int key = Probe.sites ? U.getChar(node + Layout.NODE_SITE) : 0;
                 int h = hash(U.getInt(node + Layout.NODE_PARENT), U.getInt(node + Layout.NODE_METHOD), key);
                 int probe = h & (size - 1);
                 while (U.getInt(grown + 4L * probe) != 0) {

@@ -74,6 +74,28 @@ final class Cursors {
         }
     }
 
+    /** Every thread that has a cursor keeps it in the profile that begins. */
+    static void goOn() {
+        for (Chain chain : LIVE) {
+            for (Link link = chain.head; link != null; link = link.next) {
+                Thread owner = link.cursor.owner;
+                if (owner != null && link.cursor.group >= 0) {
+                    Natives.stay(owner, link.cursor.group);
+                }
+            }
+        }
+    }
+
+    /** No thread has a cursor, and none waits. */
+    static void clear() {
+        for (Chain chain : LIVE) {
+            chain.head = null;
+        }
+        for (Chain chain : WAITING) {
+            chain.head = null;
+        }
+    }
+
     private static Chain live(long tid) {
         return LIVE[(int) tid & LIVE.length - 1];
     }

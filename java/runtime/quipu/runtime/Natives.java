@@ -28,6 +28,9 @@ final class Natives {
     /** The group of threads this one belongs to; {@link Cursor#UNCOUNTED}, or -1 if there is no room for it. */
     static native int group(Thread thread);
 
+    /** The thread, which is in this group, goes on in a profile that begins. */
+    static native void stay(Thread thread, int group);
+
     /** Whether threads have tallies, or may get them. */
     static native boolean tallies();
 

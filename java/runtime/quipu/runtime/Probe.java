@@ -23,10 +23,10 @@ public final class Probe {
     static final long SIZES = Natives.sizes();
     /** Takes calls whose context does not fit into the arena. */
     static final long SINK = sink();
-    static final boolean SITES = Natives.sites();
-    private static final int MAX_DEPTH = Natives.maxDepth();
-    /** A folded context can be on the stack many times; its slots change hands while it is there. */
-    static final boolean FOLDS = MAX_DEPTH != Integer.MAX_VALUE;
+    /** Whether two call sites of one method are two contexts. */
+    static boolean sites = Natives.sites();
+    /** The deepest level; below it contexts are folded. */
+    static int maxDepth = Natives.maxDepth();
 
     /** Whether threads have the published slot in a field of their own, and where. */
     static final boolean DIRECT = Natives.direct();
@@ -272,12 +272,12 @@ public final class Probe {
             return refuse();
         }
         int site = (int) ((slot - owner - Layout.NODE_SLOTS) / Layout.SLOT_SIZE);
-        if (U.getInt(owner + Layout.NODE_DEPTH) > MAX_DEPTH) {
+        if (U.getInt(owner + Layout.NODE_DEPTH) > maxDepth) {
             // Below the deepest level all methods are children of that level's context.
             parent = U.getInt(owner + Layout.NODE_PARENT);
             site = 0;
         }
-        long node = cursor.child(parent, word, SITES ? site : 0, site);
+        long node = cursor.child(parent, word, sites ? site : 0, site);
         if (node == 0) {
             return refuse();
         }
@@ -384,6 +384,36 @@ public final class Probe {
         }
         cursor.held = begin ? 1 : 0;
         cursor.left = 0;
+    }
+
+    /** A folded context can be on the stack many times; its slots change hands while it is there. */
+    static boolean folds() {
+        return maxDepth != Integer.MAX_VALUE;
+    }
+
+    /** A profile begins in which contexts and threads are told apart as before: threads keep their trees. */
+    static void goOn() {
+        Cursors.goOn();
+    }
+
+    /**
+     * A profile begins in which contexts or threads are told apart in another way than before: all threads get new trees.
+     * Nothing is instrumented now. Code that was, and still runs, goes on in the old trees.
+     */
+    static void renew() {
+        sites = Natives.sites();
+        maxDepth = Natives.maxDepth();
+        Cursors.clear();
+        for (int i = 0; i < TABLE.length; i++) {
+            TABLE[i] = null;
+        }
+    }
+
+    /** After that, for each thread that is known: what it calls next belongs to its new tree. */
+    static void renew(Thread thread) {
+        if (DIRECT) {
+            U.putLong(thread, SLOT, NEW_THREAD);
+        }
     }
 
     /** The thread has ended; its tree waits for the next thread of the group. */

@@ -274,7 +274,7 @@ public final class ReifiedStack {
     }
 
     private static boolean isDeepest(int node) {
-        return U.getInt(Probe.address(node) + Layout.NODE_DEPTH) >= Sampler.MAX_DEPTH;
+        return U.getInt(Probe.address(node) + Layout.NODE_DEPTH) >= Probe.maxDepth;
     }
 
     private int child(int parent, int word) {

@@ -22,8 +22,6 @@ public final class Sampler {
     private static final long TOP = Probe.DIRECT ? U.objectFieldOffset(Thread.class, "quipuTop") : 0;
     private static final long LEFT = Probe.DIRECT ? U.objectFieldOffset(Thread.class, "quipuLeft") : 0;
 
-    static final int MAX_DEPTH = Natives.maxDepth();
-
     /** More than a thread ever spends. */
     static final long ENDLESS = Layout.STACK_ENDLESS;
     /** Cleared in what is left, which is negative then, while a sample is written down and not taken. */
