@@ -5,11 +5,13 @@ mod call_trace;
 mod identity_hash;
 mod stack;
 mod structs;
+mod thread_object;
 
 pub use call_trace::{AsyncGetCallTrace, CallFrame, CallTrace, WalkFailure};
 pub use identity_hash::IdentityHashes;
 pub use stack::{Broken, Frame, Kind, StackWalker, Unwalkable, Walked};
 pub use structs::Structs;
+pub use thread_object::ThreadObjects;
 
 use crate::Jvm;
 use std::ffi::{CStr, c_void};

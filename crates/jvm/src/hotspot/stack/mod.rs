@@ -36,6 +36,7 @@ use code::{BlobKind, CodeCache};
 use continuations::Continuations;
 use layout::Layout;
 pub use layout::Unwalkable;
+pub(super) use oops::Oops;
 
 use super::Structs;
 use crate::Env;

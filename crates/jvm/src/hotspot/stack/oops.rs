@@ -49,6 +49,11 @@ impl Oops {
         self.colours.is_some()
     }
 
+    /// Bytes of a reference in an object.
+    pub fn width(&self) -> usize {
+        if self.narrow.is_some() { size_of::<u32>() } else { size_of::<usize>() }
+    }
+
     /// The reference in a field of an object.
     #[inline(never)]
     pub fn field(&self, memory: Memory, at: usize) -> Option<Reference> {
