@@ -14,6 +14,7 @@ pub mod labels;
 mod lost;
 mod memory;
 mod methods;
+mod names;
 mod threads;
 mod upkeep;
 mod virtual_threads;
@@ -28,7 +29,7 @@ use std::sync::{Mutex, OnceLock};
 
 use quipu_arena::append::Appender;
 use quipu_arena::writer::ArenaWriter;
-use quipu_jvm::hotspot::{Library, Structs};
+use quipu_jvm::hotspot::{Library, MethodNames, Structs};
 use quipu_jvm::{Capabilities, Capability, Class, Env, Error, Jvmti, Thread, sys};
 
 use crate::locks::lock;
@@ -37,6 +38,7 @@ use crate::session::Session;
 use clock::Source;
 use contexts::Contexts;
 use handler::Signals;
+use names::Names;
 use threads::{Found, Setting, Threads, Watch};
 use upkeep::Upkeep;
 use vm_threads::VmThreads;
@@ -224,11 +226,13 @@ impl Engine {
                 _ => return Err(std::io::Error::last_os_error().to_string()),
             }
         };
+        let walker = Walker::new(&structs, env, walk, vm_threads.env()).ok_or("no memory")?;
+        let names = Names::new(MethodNames::of(&structs, walker.memory())).ok_or("no memory")?;
         Ok(Engine {
             arena: &session.arena,
             jvmti,
-            walker: Walker::new(&structs, env, walk, vm_threads.env()).ok_or("no memory")?,
-            contexts: Contexts::new(),
+            walker,
+            contexts: Contexts::new(names),
             samples: Appender::samples(),
             threads: Threads::new().ok_or("no memory")?,
             vm_threads,

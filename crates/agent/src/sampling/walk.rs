@@ -101,6 +101,11 @@ impl Walker {
         Some(Walker { how, memory, env, modules, unknown_module, virtual_threads, buffers, recoveries })
     }
 
+    /// Memory as walks read it.
+    pub fn memory(&self) -> Memory {
+        self.memory
+    }
+
     /// Who walks, for people.
     pub fn name(&self) -> String {
         match &self.how {

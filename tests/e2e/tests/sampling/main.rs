@@ -11,5 +11,6 @@ mod frames;
 mod kernel;
 mod labels;
 mod own_program;
+mod unloading;
 mod virtual_threads;
 mod wall;
