@@ -21,6 +21,7 @@ mod virtual_threads;
 mod vm_threads;
 mod walk;
 mod wall;
+mod watch;
 
 use std::collections::HashMap;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -39,7 +40,7 @@ use clock::Source;
 use contexts::Contexts;
 use handler::Signals;
 use names::Names;
-use threads::{Found, Setting, Threads, Watch};
+use threads::{Found, Setting, Threads};
 use upkeep::Upkeep;
 use vm_threads::VmThreads;
 use walk::Walker;
@@ -131,7 +132,11 @@ pub fn set(session: &'static Session, env: &mut Env<'_>, wanted: &Wanted) -> Res
     let text = |e: Error| e.to_string();
     if wanted.any() {
         state.start_upkeep(engine, env).map_err(text)?;
-        engine.begin(env, wanted).map_err(text)?;
+        if let Err(why) = engine.begin(env, wanted) {
+            // What is half begun would be taken for begun the next time.
+            engine.end(env);
+            return Err(text(why));
+        }
         session.note("sampling.walker", &engine.walker.name());
         engine.set_cpu(session, wanted.cpu);
         engine.set_wall(session, env, wanted.wall).map_err(text)?;
@@ -154,7 +159,8 @@ pub fn allocated() -> Option<u64> {
     let engine = ENGINE.get().filter(|engine| engine.is_on())?;
     let mut seen = lock(&engine.allocated);
     for (id, number, _) in engine.threads.java() {
-        let env = engine.threads.watch(number).map(Watch::env).filter(|env| !env.is_null());
+        let identity = engine.threads.watch(number).and_then(|watch| watch.identity());
+        let env = identity.filter(|thread| thread.id == id && !thread.env.is_null()).map(|thread| thread.env);
         let Some(now) = env.and_then(|env| engine.vm_threads.allocated(env)) else { continue };
         let before = seen.by_thread.insert(id, now).unwrap_or(0);
         seen.total += now.saturating_sub(before);
