@@ -207,6 +207,11 @@ impl<'a> Contents<'a> {
         }
     }
 
+    /// How many bytes were read.
+    pub fn size(&self) -> u64 {
+        self.bytes.len()
+    }
+
     /// The counts of a node's blocks, in the order of the method's block table.
     pub fn block_counts(&self, node: &Node) -> impl Iterator<Item = u64> + '_ {
         let (at, n) = node.blocks;
@@ -229,6 +234,7 @@ impl<'a> Contents<'a> {
                     }
                     self.records.push(record);
                 }
+                None if !Record::is_known(tag) => {}
                 None => self.damage.records += 1,
             }
             at = next;
@@ -581,6 +587,22 @@ mod tests {
         assert_eq!(contents.records.len(), 2);
         let shape: Vec<_> = contents.nodes.iter().map(|n| (n.parent, n.method, n.calls, n.tree)).collect();
         assert_eq!(shape, [(None, 0, 0, 5), (Some(0), 1, 10, 5), (Some(1), 2, 20, 5)]);
+    }
+
+    #[test]
+    fn records_of_newer_versions_are_skipped() {
+        let mut bytes = sample();
+        let (known, first) =
+            (Contents::read(&bytes).unwrap().records.len(), layout::HEADER_SIZE + chunk::HEADER);
+        put(&mut bytes, first, &(crate::record::tag::SAMPLED_LABEL + 1).to_ne_bytes());
+        let contents = Contents::read(&bytes).unwrap();
+        assert_eq!((contents.damage, contents.records.len()), (Damage::default(), known - 1));
+        // A record of a kind that is known, and cannot be read, is another matter; so is one of no kind.
+        for tag in [crate::record::tag::SAMPLED_MODULE, 0] {
+            put(&mut bytes, first, &tag.to_ne_bytes());
+            let contents = Contents::read(&bytes).unwrap();
+            assert_eq!(contents.damage, Damage { records: 1, ..Damage::default() });
+        }
     }
 
     #[test]

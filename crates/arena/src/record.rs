@@ -177,6 +177,11 @@ pub enum Record<'a> {
 pub const GROUP_THREADS: u64 = 8;
 
 impl<'a> Record<'a> {
+    /// Whether there are records with this tag. Others are of a newer version, and are skipped; 0 is nobody's.
+    pub fn is_known(tag: u32) -> bool {
+        tag <= tag::SAMPLED_LABEL
+    }
+
     /// Reads a payload; `None` for unknown tags and damaged payloads.
     pub fn decode(tag: u32, payload: &'a [u8]) -> Option<Record<'a>> {
         let r = &mut Reader::new(payload);

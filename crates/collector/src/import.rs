@@ -107,7 +107,7 @@ pub fn profile_since(bytes: &[u8], baseline: Option<&Baseline>) -> Result<Profil
     if counts(&contents) {
         unnamed = Feeder::new(&contents, &methods, &groups, &mut builder).feed(bytes.len());
     }
-    sampled::feed(&contents, baseline.map(|before| &before.sampled), &mut builder);
+    let beyond = sampled::feed(&contents, baseline.map(|before| &before.sampled), &mut builder);
     let lost = &mut builder.meta.lost;
     let damage = &contents.damage;
     for (cause, n) in [
@@ -115,7 +115,7 @@ pub fn profile_since(bytes: &[u8], baseline: Option<&Baseline>) -> Result<Profil
         ("arena.damaged.chunks", damage.chunks),
         ("arena.damaged.records", damage.records),
         ("arena.damaged.nodes", damage.nodes + damage.slots + unnamed),
-        ("arena.damaged.samples", damage.samples),
+        ("arena.damaged.samples", damage.samples + beyond),
         ("classes.left", contents.header.classes_left),
         ("methods.left", contents.header.methods_left),
     ] {

@@ -19,6 +19,7 @@ pub mod facts;
 pub mod import;
 pub mod jvms;
 
+mod budget;
 mod kernel;
 mod proc;
 mod sampled;

@@ -12,6 +12,7 @@ use quipu_profile::{
     NodeId, Sample as Timed, ThreadId, ThreadKind, ThreadSpec, UNKNOWN_SITE, Unit,
 };
 
+use crate::budget::Budget;
 use crate::import::pairs;
 use crate::symbols::Symbols;
 
@@ -39,8 +40,9 @@ impl Before {
     }
 }
 
-/// Puts samples into the builder: those after `before`, if given.
-pub fn feed(contents: &Contents<'_>, before: Option<&Before>, builder: &mut Builder) {
+/// Puts samples into the builder: those after `before`, if given. Returns how many have not their whole context, or not
+/// their labels, since the arena is too small to have that many.
+pub fn feed(contents: &Contents<'_>, before: Option<&Before>, builder: &mut Builder) -> u64 {
     let none = Before::default();
     let before = before.unwrap_or(&none);
     for ((cause, now), then) in CAUSES.iter().zip(contents.header.lost).zip(before.lost) {
@@ -53,7 +55,7 @@ pub fn feed(contents: &Contents<'_>, before: Option<&Before>, builder: &mut Buil
     let of_this = |sample: &&Sample| sample.at > before.at && sample.time >= contents.began();
     let samples: Vec<&Sample> = contents.sampled.samples.iter().filter(of_this).collect();
     if began.is_none() && samples.is_empty() {
-        return;
+        return 0;
     }
     for key in ["cpu.clock", "cpu.clock.why", "walker"] {
         if let Some(value) = facts(contents, key).pop() {
@@ -80,7 +82,7 @@ pub fn feed(contents: &Contents<'_>, before: Option<&Before>, builder: &mut Buil
     }
     let first = samples.iter().map(|sample| sample.time).min();
     let base = began.into_iter().chain(first).min().unwrap_or(0);
-    Feeder::new(contents, base, builder).feed(&samples);
+    Feeder::new(contents, base, builder).feed(&samples)
 }
 
 /// What the engine said under `sampling.KEY`, in order.
@@ -126,6 +128,8 @@ struct Feeder<'a> {
     metrics: HashMap<(u32, Option<u32>), MetricId>,
     /// Time of samples of CPU time, by thread and context.
     used: HashMap<ThreadId, HashMap<u32, u64>>,
+    /// Nodes and labels that may still come.
+    budget: Budget,
 }
 
 /// Virtual threads that have a tree each; if there are more, names that differ in numbers only share one.
@@ -169,6 +173,7 @@ impl<'a> Feeder<'a> {
             nodes: HashMap::new(),
             metrics: HashMap::new(),
             used: HashMap::new(),
+            budget: Budget::of(contents.size()),
         };
         feeder.read_methods();
         feeder
@@ -196,14 +201,14 @@ impl<'a> Feeder<'a> {
         }
     }
 
-    fn feed(mut self, samples: &[&Sample]) {
+    fn feed(mut self, samples: &[&Sample]) -> u64 {
         self.name_threads(samples);
         for &sample in samples {
             let Some(&thread) = self.threads.get(&sample.thread) else { continue };
             let node = self.node(thread, sample.context);
             let time = sample.time.saturating_sub(self.base);
             let labels = self.labels(sample.labels);
-            if sample.event == event::CPU {
+            if sample.event == event::CPU && self.nodes.contains_key(&(thread, sample.context)) {
                 let used = self.used.entry(thread).or_default().entry(sample.context).or_default();
                 *used = used.saturating_add(sample.value);
             }
@@ -216,6 +221,7 @@ impl<'a> Feeder<'a> {
             }
         }
         self.feed_tiers();
+        self.budget.refused()
     }
 
     /// Tells of each frame how much CPU time was used while it was on the stack in which tier. A frame of one method, on
@@ -260,6 +266,10 @@ impl<'a> Feeder<'a> {
         let mut at = set;
         // Each is made of one with a smaller number; the label added last counts.
         while let Some((before, key, value)) = self.told_labels.get(&at) {
+            if !self.budget.take() {
+                self.budget.refuse();
+                break;
+            }
             pairs.entry(key.as_str()).or_insert(value.as_str());
             if *before >= at {
                 break;
@@ -338,6 +348,10 @@ impl<'a> Feeder<'a> {
                 node = known;
                 break;
             }
+            if !self.budget.take() {
+                self.budget.refuse();
+                return self.beyond(thread);
+            }
             missing.push(context);
             at = self.context(context).and_then(|context| context.parent);
         }
@@ -357,6 +371,13 @@ impl<'a> Feeder<'a> {
             self.nodes.insert((thread, context), node);
         }
         node
+    }
+
+    /// Stands for all contexts of a thread that are beyond what the arena can have.
+    fn beyond(&mut self, thread: ThreadId) -> NodeId {
+        let method = self.foreign("[contexts beyond number]");
+        let root = self.builder.root(thread);
+        self.builder.child(root, method, UNKNOWN_SITE)
     }
 
     fn context(&self, index: u32) -> Option<Context> {

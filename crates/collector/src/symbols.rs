@@ -14,7 +14,8 @@ use quipu_arena::record::Record;
 
 use crate::kernel::{self, Kernel};
 
-/// Files larger than this are not read: the largest `libjvm.so` with symbols is a tenth of it.
+/// Files that are larger than this together are not read: the largest `libjvm.so` with symbols is a tenth of it. Their names
+/// are the target's, which may name one file in many ways.
 const LARGEST: u64 = 1 << 30;
 
 /// What was mapped in the target, and what is known of it so far.
@@ -23,6 +24,8 @@ pub struct Symbols {
     modules: Vec<Module>,
     tables: HashMap<String, Table>,
     kernel: Kernel,
+    /// Bytes of all files that were read.
+    read: u64,
 }
 
 struct Module {
@@ -73,7 +76,7 @@ impl Symbols {
             })
             .collect();
         modules.sort_by_key(|module| module.start);
-        Symbols { modules, tables: HashMap::new(), kernel: Kernel::at(contents.header.created) }
+        Symbols { modules, tables: HashMap::new(), kernel: Kernel::at(contents.header.created), read: 0 }
     }
 
     /// What is at an address.
@@ -89,8 +92,11 @@ impl Symbols {
         let Some(module) = module.filter(|module| address < module.end) else {
             return Place { function: "[machine code]".to_owned(), named: false, module: String::new() };
         };
-        let table =
-            self.tables.entry(module.path.clone()).or_insert_with(|| Table::read(Path::new(&module.path)));
+        let read = &mut self.read;
+        let table = self
+            .tables
+            .entry(module.path.clone())
+            .or_insert_with(|| Table::read(Path::new(&module.path), read));
         let name = module.path.rsplit('/').next().unwrap_or_default();
         let function = table.find(address.wrapping_sub(module.bias));
         Place {
@@ -104,11 +110,11 @@ impl Symbols {
 impl Table {
     /// The functions of a file; none if it cannot be read, which leaves the file's name to tell. Its name is the
     /// target's: it may be anything.
-    fn read(path: &Path) -> Table {
-        let known = std::fs::metadata(path).ok();
-        if !known.is_some_and(|known| known.is_file() && known.len() <= LARGEST) {
-            return Table::default();
-        }
+    fn read(path: &Path, read: &mut u64) -> Table {
+        let known = std::fs::metadata(path).ok().filter(|known| known.is_file());
+        let all = known.and_then(|known| read.checked_add(known.len())).filter(|&all| all <= LARGEST);
+        let Some(all) = all else { return Table::default() };
+        *read = all;
         let Ok(file) = File::open(path) else { return Table::default() };
         Table::parse(&ReadCache::new(file)).unwrap_or_default()
     }
@@ -188,7 +194,10 @@ mod tests {
     #[test]
     fn a_function_of_this_program_is_found_and_what_is_beside_it_is_not() {
         let program = std::env::current_exe().expect("a program");
-        let table = Table::read(&program);
+        let mut read = 0;
+        let table = Table::read(&program, &mut read);
+        assert!(read > 0);
+        assert!(Table::read(&program, &mut (LARGEST - read + 1)).functions.is_empty(), "too many files");
         let main = table.functions.iter().find(|&&function| table.name(function) == "main").expect("main");
         assert_eq!(table.find(main.start).as_deref(), Some("main"));
         assert_eq!(table.find(0), None);
@@ -202,7 +211,7 @@ mod tests {
     #[test]
     fn what_is_no_file_is_not_read() {
         for path in ["/dev/zero", "/proc/self", "/nowhere", ""] {
-            assert!(Table::read(Path::new(path)).functions.is_empty(), "{path}");
+            assert!(Table::read(Path::new(path), &mut 0).functions.is_empty(), "{path}");
         }
         assert!(Table::parse(&b"\x7fELF and nothing"[..]).is_err());
     }

@@ -6,16 +6,21 @@
 mod arena;
 #[path = "support/exercise.rs"]
 mod exercise;
+#[path = "support/sampled.rs"]
+mod sampled;
 
 use arena::Arena;
 use peak_alloc::PeakAlloc;
-use quipu_arena::layout;
+use quipu_arena::append::{Context, Sample};
+use quipu_arena::layout::{self, VIRTUAL, event, frame, mark, place_word, run_state};
 use quipu_arena::record::{Record, flag};
+use quipu_profile::Profile;
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// Something of everything: records of all kinds, two trees, sites, blocks, opaque methods.
+/// Something of everything: records of all kinds, two trees, sites, blocks, opaque methods, contexts and samples with
+/// labels, tallies.
 fn sample() -> Vec<u8> {
     let mut log = Vec::new();
     for (id, name) in [(1u32, &b"a/B"[..]), (2, b"a/C$1")] {
@@ -43,11 +48,114 @@ fn sample() -> Vec<u8> {
     Record::Tree { id: 2, group: 2 }.encode(&mut log);
     Record::Info { key: b"java.vm.name", value: b"a JVM" }.encode(&mut log);
     Record::Left { what: b"a/D", why: b"too long" }.encode(&mut log);
+    for (code, native, name) in [(0x7000u64, 0, &b"run"[..]), (0x7008, 0, b"work"), (0x7010, 1, b"read")] {
+        let (class, descriptor, source) = (b"a/B", b"()V", b"B.java");
+        let lines: &[u8] = &[0, 0, 7, 0, 4, 0, 8, 0];
+        Record::SampledMethod { code, native, class, name, descriptor, source, lines }.encode(&mut log);
+    }
+    Record::SampledThread { id: 1, java: 1, tid: 77, name: b"main" }.encode(&mut log);
+    Record::SampledThread { id: VIRTUAL | 30, java: 2, tid: 0, name: b"" }.encode(&mut log);
+    Record::SampledModule { start: 1 << 20, end: 2 << 20, bias: 0, path: b"/nowhere/libx.so" }
+        .encode(&mut log);
+    Record::SampledLabel { set: 1, before: 0, key: b"request", value: b"a" }.encode(&mut log);
+    Record::SampledLabel { set: 2, before: 1, key: b"user", value: b"ann" }.encode(&mut log);
+    for (key, value) in [("began", "5"), ("cpu.period", "1000"), ("wall.period", "1000"), ("walker", "x")] {
+        Record::Info { key: format!("sampling.{key}").as_bytes(), value: value.as_bytes() }.encode(&mut log);
+    }
     let mut arena = Arena::new();
     arena.chunk(layout::CHUNK_LOG, 0, &log);
     arena.chain(1, &[0, 1, 2, 3, 2, 4]);
     arena.chain(2, &[0, 3, 3, 3, 1]);
+    let contexts = arena.contexts(&[
+        (None, context(0x7000, frame::INTERPRETED)),
+        (Some(0), context(0x7008, frame::C2)),
+        (Some(1), context(0x7010, frame::NATIVE)),
+        (Some(2), context((1 << 20) + 5, frame::FOREIGN)),
+        (Some(1), context(0x7018, frame::C1)),
+        (None, context(mark::FAILED + 3, frame::MARK)),
+    ]);
+    let samples = (0..).zip(&contexts).map(|(i, &context)| {
+        let thread = if i % 2 == 0 { 1 } else { VIRTUAL | 30 };
+        let (event, state) = if i < 3 { (event::CPU, 0) } else { (event::WALL, run_state::PARKED) };
+        Sample { time: 10 + u64::from(i), value: 1000, context, thread, labels: i % 3, event, state }
+    });
+    let samples: Vec<Sample> = samples.collect();
+    arena.samples(&samples);
+    arena.tallies(&[1, 2], &[[1, 5], [0, 0], [9, 90]]);
     arena.0
+}
+
+fn context(code: u64, kind: u32) -> Context {
+    Context { code, parent: 0, place: place_word(kind, (kind < frame::NATIVE).then_some(4)) }
+}
+
+fn chain(depth: usize) -> Vec<(Option<usize>, Context)> {
+    (0..depth).map(|i| (i.checked_sub(1), context(0x7000 + 8 * (i as u64 % 3), frame::C2))).collect()
+}
+
+fn sample_of(thread: u32, context: u32, labels: u32) -> Sample {
+    Sample { time: 1, value: 1000, context, thread, labels, event: event::CPU, state: 0 }
+}
+
+/// The profile of an arena, which must not take more memory, nor have more nodes, than is fit for its size.
+fn bounded(bytes: &[u8]) -> Profile {
+    let before = MEMORY.current_usage();
+    MEMORY.reset_peak_usage();
+    let profile = quipu_collector::import::profile(bytes).expect("an arena");
+    let used = MEMORY.peak_usage() - before;
+    assert!(used < most_memory(bytes), "{used} bytes of memory for {}", bytes.len());
+    let nodes = profile.tree().len();
+    assert!(nodes <= 2 * bytes.len(), "{nodes} nodes for {} bytes", bytes.len());
+    profile
+}
+
+/// The table of block counts by method id is the one thing whose size is not that of the bytes.
+fn most_memory(bytes: &[u8]) -> usize {
+    160 * bytes.len() + 4 * layout::MAX_METHODS as usize * 2
+}
+
+fn cpu(profile: &Profile) -> u64 {
+    profile.metric("cpu").expect("cpu").total()
+}
+
+/// Every one of many threads has been seen deep in the same stack.
+fn threads_and_contexts(threads: u32, depth: usize) -> Vec<u8> {
+    let mut arena = Arena::new();
+    let deepest = arena.contexts(&chain(depth))[depth - 1];
+    let samples: Vec<Sample> = (1..=threads).map(|thread| sample_of(thread, deepest, 0)).collect();
+    arena.samples(&samples);
+    let mut log = Vec::new();
+    for id in 1..=threads {
+        Record::SampledThread { id, java: 1, tid: id, name: format!("t-{id}").as_bytes() }.encode(&mut log);
+    }
+    arena.chunk(layout::CHUNK_LOG, 0, &log);
+    arena.0
+}
+
+/// A few bytes of an arena stand for many nodes: as many are made as is fit, and what is left out is told.
+fn arenas_that_ask_for_too_much() {
+    let profile = bounded(&threads_and_contexts(8_000, 30_000));
+    assert_eq!(cpu(&profile), 8_000_000, "all time is charged");
+    assert!(profile.meta.lost["arena.damaged.samples"] > 7_000, "{:?}", profile.meta.lost);
+    // Sets of labels, each made of all before it.
+    let (sets, mut log, mut arena) = (8_000, Vec::new(), Arena::new());
+    for set in 1..=sets {
+        let key = format!("key {set}");
+        Record::SampledLabel { set, before: set - 1, key: key.as_bytes(), value: b"x" }.encode(&mut log);
+    }
+    arena.chunk(layout::CHUNK_LOG, 0, &log);
+    let contexts = arena.contexts(&chain(1));
+    let samples: Vec<Sample> = (1..=sets).map(|set| sample_of(1, contexts[0], set)).collect();
+    arena.samples(&samples);
+    let profile = bounded(&arena.0);
+    assert_eq!(cpu(&profile), u64::from(sets) * 1000);
+    assert!(profile.meta.lost["arena.damaged.samples"] > 1_000, "{:?}", profile.meta.lost);
+    // What a program can do, in the least that its arena can have: 200 threads that are 2,000 calls deep.
+    let mut real = threads_and_contexts(200, 2_000);
+    real.resize(1 << 20, 0);
+    let profile = bounded(&real);
+    assert!(profile.meta.lost.is_empty(), "{:?}", profile.meta.lost);
+    assert!(profile.tree().len() > 400_000);
 }
 
 struct Random(u64);
@@ -96,11 +204,23 @@ impl Random {
 }
 
 #[test]
+#[ignore = "run by fuzz/seed, which says where to"]
+fn a_seed_for_the_fuzzer() {
+    let path = std::env::var_os("QUIPU_SEED").expect("QUIPU_SEED: the file to write");
+    std::fs::write(path, sample()).expect("a file");
+}
+
+#[test]
 fn twenty_thousand_damaged_arenas() {
     let good = sample();
     let profile = quipu_collector::import::profile(&good).unwrap();
-    assert_eq!((profile.threads().len(), &profile.meta.lost.len()), (2, &0), "{:?}", profile.meta.lost);
+    assert_eq!((profile.threads().len(), &profile.meta.lost.len()), (3, &0), "{:?}", profile.meta.lost);
     assert!(profile.has_sites() && profile.methods().iter().any(|method| !method.blocks.is_empty()));
+
+    assert_eq!((cpu(&profile), profile.metric("wall").map(|wall| wall.total())), (3000, Some(3000)));
+    assert!(profile.samples().iter().any(|sample| sample.labels != quipu_profile::NO_LABELS));
+    let tallied = quipu_arena::reader::Contents::read(&good).expect("an arena");
+    assert_eq!(tallied.nodes.iter().filter(|node| node.tallied).count(), 4);
 
     let random = &mut Random(0x9e37_79b9_7f4a_7c15);
     let mut damaged = 0;
@@ -111,10 +231,9 @@ fn twenty_thousand_damaged_arenas() {
         MEMORY.reset_peak_usage();
         assert!(exercise::exercise(&bytes), "round {round}: magic and version are right");
         let used = MEMORY.peak_usage() - before;
-        // The table of block counts by method id is the one thing whose size is not that of the bytes.
-        let most = 64 * bytes.len() + 4 * layout::MAX_METHODS as usize * 2;
-        assert!(used < most, "round {round}: {used} bytes for {}", bytes.len());
+        assert!(used < most_memory(&bytes), "round {round}: {used} bytes for {}", bytes.len());
         damaged += usize::from(!quipu_collector::import::profile(&bytes).unwrap().meta.lost.is_empty());
     }
     assert!(damaged > 5000, "the damage must reach the reader: it noticed {damaged}");
+    arenas_that_ask_for_too_much();
 }

@@ -6,11 +6,15 @@
 #[path = "../gen/jdks.rs"]
 mod jdks;
 
+use quipu_jvm::hotspot::{Library, MethodNames, Structs};
 use quipu_jvm::sys::{self, JavaVMInitArgs, JavaVMOption, jint, jvalue, jvmtiEventCallbacks};
 use quipu_jvm::{Capabilities, Capability, Cause, Class, Env, Jvm, Jvmti, NativeMethod, Phase};
-use std::ffi::{CString, c_void};
+use quipu_unwind::Memory;
+use std::ffi::{CStr, CString, c_void};
+use std::path::Path;
 use std::process::Command;
 use std::ptr::null_mut;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 const LIBJVM: &str = "QUIPU_TEST_LIBJVM";
@@ -20,17 +24,13 @@ fn every_jdk() {
     let mut ran = 0;
     for jdk in jdks::find() {
         let Some(libjvm) = jdk.libjvm() else { continue };
-        let mut child = Command::new(std::env::current_exe().unwrap());
-        child.args(["--exact", "inside_a_vm", "--ignored", "--nocapture"]);
-        let output = child.env(LIBJVM, &libjvm).output().unwrap();
-        let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-        println!("JDK {}:\n{text}", jdk.feature);
-        assert!(output.status.success(), "JDK {}", jdk.feature);
+        let text = in_a_process(&libjvm, "inside_a_vm");
         assert!(text.contains(&format!("feature {}", jdk.feature)));
         // What -Xcheck:jni says when it is not content.
         for complaint in ["WARNING in native method", "FATAL ERROR", "Warning: SIG"] {
             assert!(!text.contains(complaint), "{complaint}");
         }
+        in_a_process(&libjvm, "names_inside_a_vm");
         ran += 1;
     }
     if ran == 0 {
@@ -38,10 +38,31 @@ fn every_jdk() {
     }
 }
 
+/// Runs a test in a process of its own, for at most a minute; what it says.
+fn in_a_process(libjvm: &Path, test: &str) -> String {
+    let mut child = Command::new("timeout");
+    child.arg("60").arg(std::env::current_exe().unwrap());
+    child.args(["--exact", test, "--ignored", "--nocapture"]);
+    let output = child.env(LIBJVM, libjvm).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    println!("{}:\n{text}", libjvm.display());
+    assert!(output.status.success(), "{test} with {}: {}", libjvm.display(), output.status);
+    text.into_owned()
+}
+
+#[test]
+#[ignore = "run by every_jdk, in a process of its own, since it has a signal handler"]
+fn names_inside_a_vm() {
+    let jvm = create_vm(c"-Xss512k");
+    let jvmti = jvm.jvmti().unwrap();
+    jvmti.add_available_capabilities(&Capabilities::of(&[Capability::CAN_GET_LINE_NUMBERS])).unwrap();
+    jvm.with_env(|env| names_of_methods(env, jvm, jvmti)).unwrap();
+}
+
 #[test]
 #[ignore = "run by every_jdk, in a process of its own"]
 fn inside_a_vm() {
-    let jvm = create_vm(&std::env::var(LIBJVM).unwrap());
+    let jvm = create_vm(c"-Xcheck:jni");
     let jvmti = jvm.jvmti().unwrap();
     let version = quipu_jvm::jdk_version(jvmti).unwrap();
     println!("feature {} {version:?}", version.feature);
@@ -68,10 +89,10 @@ fn inside_a_vm() {
     unsafe { jvmti.dispose() }.unwrap();
 }
 
-fn create_vm(libjvm: &str) -> Jvm {
+fn create_vm(option: &CStr) -> Jvm {
     type Create = unsafe extern "C" fn(*mut *mut sys::JavaVM, *mut *mut c_void, *mut c_void) -> jint;
-    let libjvm = CString::new(libjvm).unwrap();
-    let mut options = [c"-Xcheck:jni", c"-Xshare:auto", c"-Xmx64m"]
+    let libjvm = CString::new(std::env::var(LIBJVM).unwrap()).unwrap();
+    let mut options = [option, c"-Xshare:auto", c"-Xmx64m"]
         .map(|option| JavaVMOption { optionString: option.as_ptr().cast_mut(), extraInfo: null_mut() });
     let mut args = JavaVMInitArgs {
         version: sys::JNI_VERSION_1_6,
@@ -277,6 +298,77 @@ fn threads_and_stacks(env: &mut Env<'_>, jvmti: Jvmti) {
     jvmti.set_thread_local_storage(None, 0x1234 as *mut c_void).unwrap();
     assert_eq!(jvmti.thread_local_storage(None).unwrap() as usize, 0x1234);
     jvmti.set_thread_local_storage(None, null_mut()).unwrap();
+}
+
+static BEFORE: Mutex<Option<libc::sigaction>> = Mutex::new(None);
+
+extern "C" fn recover(signal: i32, info: *mut libc::siginfo_t, ucontext: *mut c_void) {
+    if unsafe { Memory::recover(ucontext) } {
+        return;
+    }
+    let before = BEFORE.lock().unwrap().unwrap().sa_sigaction;
+    let before: extern "C" fn(i32, *mut libc::siginfo_t, *mut c_void) =
+        unsafe { std::mem::transmute(before) };
+    before(signal, info, ucontext);
+}
+
+/// Names that are read where they lie are those that the VM tells, and an id that is none has none.
+fn names_of_methods(env: &mut Env<'_>, jvm: Jvm, jvmti: Jvmti) {
+    let before = unsafe {
+        let (mut before, mut ours): (libc::sigaction, libc::sigaction) = std::mem::zeroed();
+        libc::sigaction(libc::SIGSEGV, std::ptr::null(), &mut before);
+        *BEFORE.lock().unwrap() = Some(before);
+        ours.sa_sigaction = recover as extern "C" fn(_, _, _) as usize;
+        ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+        libc::sigaction(libc::SIGSEGV, &ours, null_mut());
+        before
+    };
+    let structs = Structs::of(Library::of(jvm).unwrap()).unwrap();
+    let names = MethodNames::of(&structs, unsafe { Memory::guarded() }).expect("tables that say enough");
+    jvmti.add_available_capabilities(&Capabilities::of(&[Capability::CAN_GET_SOURCE_FILE_NAME])).unwrap();
+    let mut room = vec![0; 1 << 16];
+    let (mut read, mut with_lines, mut native) = (0, 0, 0);
+    env.with_frame(64, |env| {
+        for class in jvmti.loaded_classes(env).unwrap() {
+            let signature = jvmti.class_signature(class).unwrap().to_string();
+            let source = jvmti.source_file_name(class).map(|source| source.to_string()).unwrap_or_default();
+            for method in jvmti.class_methods(class).unwrap_or_default() {
+                let id = method.raw() as usize;
+                let found = names.read(id, &mut room).unwrap_or_else(|| panic!("no name in {signature}"));
+                let told = jvmti.method_name(method).unwrap();
+                let [class, name, descriptor, file] = found.texts(&room).map(String::from_utf8_lossy);
+                assert_eq!(format!("L{};", class.replace("+0x", ".0x")), signature);
+                assert_eq!(
+                    (name.as_ref(), descriptor.as_ref()),
+                    (&*told.name.to_string(), &*told.descriptor.to_string())
+                );
+                assert_eq!(file, source, "{signature}");
+                assert_eq!(found.native, jvmti.method_modifiers(method).unwrap() & 0x100 != 0);
+                let told: Vec<(u16, u16)> = jvmti
+                    .line_numbers(method)
+                    .unwrap_or_default()
+                    .iter()
+                    .map(|entry| (entry.start_location as u16, entry.line_number as u16))
+                    .collect();
+                assert_eq!(names.lines(id), told, "{signature}{name}");
+                read += 1;
+                with_lines += usize::from(!told.is_empty());
+                native += usize::from(found.native);
+                // There is no method a word further, and room for its names would not help if there were too little.
+                for wrong in [id + 4, id | 1] {
+                    assert_eq!(names.read(wrong, &mut room), None);
+                }
+                assert_eq!(names.read(id, &mut [0; 3]), None);
+            }
+        }
+    })
+    .unwrap();
+    assert!(read > 3000 && with_lines > 2000 && native > 50, "{read} {with_lines} {native}");
+    for nowhere in [0, 8, 0x1000, 0xdead_0000_0000_0000, usize::MAX - 7, &raw const room as usize] {
+        assert_eq!(names.read(nowhere, &mut room), None);
+        assert!(names.lines(nowhere).is_empty());
+    }
+    unsafe { libc::sigaction(libc::SIGSEGV, &before, null_mut()) };
 }
 
 static HOOKED: AtomicUsize = AtomicUsize::new(0);

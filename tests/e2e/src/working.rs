@@ -14,8 +14,13 @@ pub struct Working {
 impl Working {
     /// Starts it, and waits until it works.
     pub fn start(jdk: &Jdk) -> Working {
+        Working::start_program(jdk, "Working")
+    }
+
+    /// Starts another program that works as it does, and waits until it works.
+    pub fn start_program(jdk: &Jdk, main: &str) -> Working {
         let mut java = Command::new(jdk.home.join("bin/java"));
-        java.arg("-cp").arg(classes(jdk)).arg("Working").current_dir(scratch("cwd"));
+        java.arg("-cp").arg(classes(jdk)).arg(main).current_dir(scratch("cwd"));
         java.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = java.spawn().expect("java starts");
         let out = BufReader::new(child.stdout.take().expect("a pipe"));

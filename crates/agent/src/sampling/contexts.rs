@@ -8,7 +8,10 @@
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use quipu_arena::append::{Appender, Context};
+use quipu_arena::layout::frame;
 use quipu_arena::writer::ArenaWriter;
+
+use super::names::Names;
 
 /// Entries of the first table.
 const FIRST: usize = 1 << 14;
@@ -22,6 +25,7 @@ pub struct Contexts {
     appender: Appender,
     table: AtomicPtr<Table>,
     count: AtomicU32,
+    names: Names,
 }
 
 /// A power of two of context ids; 0 is nobody's.
@@ -34,10 +38,15 @@ impl Table {
 }
 
 impl Contexts {
-    /// None yet.
-    pub fn new() -> Contexts {
-        let table = Box::into_raw(Box::new(Table::new(FIRST)));
-        Contexts { appender: Appender::contexts(), table: AtomicPtr::new(table), count: AtomicU32::new(0) }
+    /// None yet; what methods in them are called goes to `names`.
+    pub fn new(names: Names) -> Contexts {
+        let table = AtomicPtr::new(Box::into_raw(Box::new(Table::new(FIRST))));
+        Contexts { appender: Appender::contexts(), table, count: AtomicU32::new(0), names }
+    }
+
+    /// Names of methods in contexts.
+    pub fn names(&self) -> &Names {
+        &self.names
     }
 
     fn table(&self) -> &Table {
@@ -63,6 +72,9 @@ impl Contexts {
                 match entry.compare_exchange(0, new, Ordering::AcqRel, Ordering::Acquire) {
                     Ok(_) => {
                         self.count.fetch_add(1, Ordering::Relaxed);
+                        if (frame::JAVA..=frame::NATIVE).contains(&(wanted.place >> 24)) {
+                            self.names.met(wanted.code);
+                        }
                         return Some(new);
                     }
                     // Somebody was faster, perhaps with the very same.
@@ -82,7 +94,7 @@ impl Contexts {
 
     /// Whether [`Contexts::upkeep`] has something to do soon.
     pub fn wants(&self) -> bool {
-        self.appender.wants() || self.crowded()
+        self.appender.wants() || self.crowded() || self.names.wants()
     }
 
     fn crowded(&self) -> bool {
@@ -136,7 +148,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("quipu-test-{}-contexts", std::process::id()));
         let _ = std::fs::remove_file(&path);
         let arena = ArenaWriter::create(&path, 64 << 20).unwrap();
-        let contexts = Contexts::new();
+        let contexts = Contexts::new(Names::new(None).unwrap());
         let one = |code| Context { code, parent: 0, place: 1 };
         assert_eq!(contexts.find(&arena, one(1)), None, "no room yet");
         assert!(contexts.upkeep(&arena, &mut Vec::new()));

@@ -6,7 +6,8 @@
 
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use std::sync::Once;
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
 
 use quipu_unwind::Memory;
 
@@ -156,17 +157,40 @@ impl Before {
 
 static BEFORE: [Before; 2] = [Before::of(libc::SIGSEGV), Before::of(libc::SIGBUS)];
 
-/// Where the walks are, for the handler.
-static WALKERS: std::sync::OnceLock<&'static [Recovery]> = std::sync::OnceLock::new();
+/// Where walks are, for the handler: those of every walker there was, since a start that came to nothing is followed by
+/// another.
+struct Walkers {
+    walks: &'static [Recovery],
+    next: *const Walkers,
+}
+
+static WALKERS: AtomicPtr<Walkers> = AtomicPtr::new(std::ptr::null_mut());
+static INSTALLED: Once = Once::new();
+
+/// All walks that may be under way.
+fn walks() -> impl Iterator<Item = &'static Recovery> {
+    let mut at: *const Walkers = WALKERS.load(Ordering::Acquire);
+    // SAFETY: what was put into the list is never freed, and not changed after it was put there.
+    let lists = std::iter::from_fn(move || unsafe { at.as_ref() }.inspect(|walkers| at = walkers.next));
+    lists.flat_map(|walkers| walkers.walks)
+}
 
 /// Puts the handler in front of HotSpot's, and so makes memory safe to look at. It stays there: somebody else may have
 /// come in front of ours meanwhile, and a handler between two others cannot be taken out.
-pub fn install(walkers: &'static [Recovery]) -> Memory {
-    // SAFETY: nobody reads before this returns, and from then on the handler recovers.
-    let memory = unsafe { Memory::guarded() };
-    if WALKERS.set(walkers).is_err() {
-        return memory;
-    }
+pub fn install(walks: &'static [Recovery]) -> Memory {
+    let new = Box::into_raw(Box::new(Walkers { walks, next: std::ptr::null() }));
+    let push = |next: *mut Walkers| {
+        // SAFETY: nobody else knows of it until it is in the list.
+        unsafe { (*new).next = next };
+        Some(new)
+    };
+    let _ = WALKERS.fetch_update(Ordering::AcqRel, Ordering::Acquire, push);
+    INSTALLED.call_once(put_handler);
+    // SAFETY: from now on the handler recovers.
+    unsafe { Memory::guarded() }
+}
+
+fn put_handler() {
     for before in &BEFORE {
         // SAFETY: the first query fills in what was there, before our handler, which reads it, is put in place with the
         // same mask and flags.
@@ -178,7 +202,6 @@ pub fn install(walkers: &'static [Recovery]) -> Memory {
             libc::sigaction(before.signal, &action, std::ptr::null_mut());
         }
     }
-    memory
 }
 
 extern "C" fn handler(signal: i32, info: *mut libc::siginfo_t, ucontext: *mut c_void) {
@@ -186,8 +209,7 @@ extern "C" fn handler(signal: i32, info: *mut libc::siginfo_t, ucontext: *mut c_
     if unsafe { Memory::recover(ucontext) } {
         return;
     }
-    let walkers = WALKERS.get().copied().unwrap_or_default();
-    if recovered(walkers.iter(), ucontext) {
+    if recovered(walks(), ucontext) {
         return;
     }
     let Some(before) = BEFORE.iter().find(|before| before.signal == signal) else { return };
@@ -223,20 +245,23 @@ mod tests {
     extern "C" fn stands(_: *mut c_void) {}
 
     #[test]
-    fn a_walk_that_falls_comes_back() {
-        let walkers: &'static [Recovery] =
-            Box::leak(Box::new([Recovery { tid: AtomicI32::new(0), saved: UnsafeCell::default() }]));
-        let memory = install(walkers);
+    fn a_walk_that_falls_comes_back_whoever_made_the_walker() {
+        let walker = || -> &'static [Recovery] {
+            Box::leak(Box::new([Recovery { tid: AtomicI32::new(0), saved: UnsafeCell::default() }]))
+        };
+        // The first is of a start that came to nothing.
+        let walkers = [walker(), walker(), walker()];
         let nowhere: *mut c_void = std::ptr::without_provenance_mut(8);
-        // SAFETY: these walks touch nothing but address 8, and the buffer is ours.
-        let (tid, walk) = unsafe { (libc::gettid(), &walkers[0]) };
-        for _ in 0..3 {
-            // SAFETY: as above.
+        for walks in walkers {
+            assert_eq!(install(walks).word(8), None);
+        }
+        for walk in walkers.into_iter().flatten().chain(walkers.into_iter().flatten()) {
+            // SAFETY: these walks touch nothing but address 8, and the buffer is ours.
             unsafe {
+                let tid = libc::gettid();
                 assert!(!walk.walk(tid, falls, nowhere));
                 assert!(walk.walk(tid, stands, nowhere));
             }
-            assert_eq!(memory.word(8), None);
         }
         assert_eq!(WALKS.load(Ordering::Relaxed), 0);
     }

@@ -9,8 +9,8 @@ use quipu_arena::layout::{event, header, run_state};
 use super::clock;
 use super::labels;
 use super::lost::{self, Cause};
-use super::threads::Watch;
 use super::walk::{Interrupted, Stack};
+use super::watch::{Identity, Watch};
 use super::{Engine, monotonic};
 
 /// The signals that samples are taken at.
@@ -49,13 +49,18 @@ fn install(candidates: impl Iterator<Item = i32>, meanwhile: libc::sigset_t) -> 
         let mut before: libc::sigaction = unsafe { std::mem::zeroed() };
         // SAFETY: a query that writes to `before`.
         let known = unsafe { libc::sigaction(signal, std::ptr::null(), &mut before) } == 0;
+        let ours = handler as extern "C" fn(_, _, _) as usize;
+        if known && before.sa_sigaction == ours {
+            // From a start that came to nothing.
+            return Some(signal);
+        }
         if !known || !matches!(before.sa_sigaction, libc::SIG_DFL | libc::SIG_IGN) {
             continue;
         }
         // SAFETY: as above; the handler has the signature that SA_SIGINFO stands for.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = handler as extern "C" fn(_, _, _) as usize;
+            action.sa_sigaction = ours;
             action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
             action.sa_mask = meanwhile;
             if libc::sigaction(signal, &action, std::ptr::null_mut()) == 0 {
@@ -88,9 +93,6 @@ extern "C" fn handler(_: i32, info: *mut libc::siginfo_t, ucontext: *mut c_void)
         // SAFETY: the kernel passes 128 bytes that begin as `Said` does.
         let said = unsafe { &*info.cast::<Said>() };
         sample(engine, said, ucontext);
-        if said.code > 0 {
-            clock::one_more(said.value);
-        }
     }
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = errno };
@@ -105,45 +107,52 @@ fn sample(engine: &Engine, said: &Said, ucontext: *mut c_void) {
     };
     // SAFETY: a plain query.
     let tid = unsafe { libc::gettid() };
-    // Numbers are given to other threads when theirs ended, and anybody can send signals.
-    let Some(watch) = watch.filter(|watch| watch.is(tid)) else { return };
+    // Numbers and descriptors are given to other threads when theirs ended, and anybody can send signals.
+    let Some((watch, thread)) = watch.and_then(|watch| Some((watch, watch.of(tid)?))) else { return };
     let (event, value) = match expirations {
-        0 => (event::WALL, watch.take_wall_due()),
+        0 => (event::WALL, watch.take_wall_due(thread.id)),
         _ => (event::CPU, engine.cpu_period().saturating_mul(expirations)),
     };
     if value > 0 {
-        take(engine, watch, tid, event, value, ucontext);
+        take(engine, watch, thread, event, value, ucontext);
+    }
+    // Only now: another thread's clock must not be told to go on, and a descriptor that is the target's not be touched.
+    if said.code > 0 {
+        clock::one_more(said.value);
     }
 }
 
-fn take(engine: &Engine, watch: &Watch, tid: i32, event: u32, value: u64, ucontext: *mut c_void) {
+fn take(engine: &Engine, watch: &Watch, thread: Identity, event: u32, value: u64, ucontext: *mut c_void) {
     let time = monotonic();
-    let thread = Interrupted { tid, env: watch.env(), ucontext };
-    // SAFETY: the watch is this thread's, so the environment is; the context is the handler's.
-    let stack = unsafe { engine.walker.walk(engine.arena, &engine.contexts, thread) };
+    let Identity { tid, env, id } = thread;
+    let interrupted = Interrupted { tid, env, ucontext };
+    // SAFETY: the identity is this thread's, so the environment is; the context is the handler's.
+    let stack = unsafe { engine.walker.walk(engine.arena, &engine.contexts, interrupted) };
     let Some(Stack { mut context, virtual_thread }) = stack else { return };
     if event == event::CPU {
-        let Some(deeper) =
-            engine.walker.enter_kernel(engine.arena, &engine.contexts, context, watch.kernel())
+        // What was read is this thread's if the watch still is.
+        let own = || watch.of(tid) == Some(thread);
+        let kernel = watch.kernel();
+        let Some(deeper) = engine.walker.enter_kernel(engine.arena, &engine.contexts, context, kernel, own)
         else {
             return;
         };
         context = deeper;
     }
     if event == event::WALL {
-        watch.set_last_context(context);
+        watch.set_last_context(id, context);
     }
     let sample = Sample {
         time,
         value,
         context,
-        thread: virtual_thread.unwrap_or(watch.id()),
+        thread: virtual_thread.unwrap_or(id),
         labels: labels::of(tid),
         event,
         state: run_state::RUNNING,
     };
     if engine.arena.append_sample(super::appender(), &sample) {
-        watch.mark_sampled();
+        watch.mark_sampled(id);
     } else {
         lost::count(engine.arena, Cause::NoRoom);
     }

@@ -14,12 +14,14 @@ pub mod labels;
 mod lost;
 mod memory;
 mod methods;
+mod names;
 mod threads;
 mod upkeep;
 mod virtual_threads;
 mod vm_threads;
 mod walk;
 mod wall;
+mod watch;
 
 use std::collections::HashMap;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -28,7 +30,7 @@ use std::sync::{Mutex, OnceLock};
 
 use quipu_arena::append::Appender;
 use quipu_arena::writer::ArenaWriter;
-use quipu_jvm::hotspot::{Library, Structs};
+use quipu_jvm::hotspot::{Library, MethodNames, Structs};
 use quipu_jvm::{Capabilities, Capability, Class, Env, Error, Jvmti, Thread, sys};
 
 use crate::locks::lock;
@@ -37,7 +39,8 @@ use crate::session::Session;
 use clock::Source;
 use contexts::Contexts;
 use handler::Signals;
-use threads::{Found, Setting, Threads, Watch};
+use names::Names;
+use threads::{Found, Setting, Threads};
 use upkeep::Upkeep;
 use vm_threads::VmThreads;
 use walk::Walker;
@@ -136,7 +139,11 @@ pub fn set(session: &'static Session, env: &mut Env<'_>, wanted: &Wanted) -> Res
     let text = |e: Error| e.to_string();
     if wanted.any() {
         state.start_upkeep(engine, env).map_err(text)?;
-        engine.begin(env, wanted).map_err(text)?;
+        if let Err(why) = engine.begin(env, wanted) {
+            // What is half begun would be taken for begun the next time.
+            engine.end(env);
+            return Err(text(why));
+        }
         session.note("sampling.walker", &engine.walker.name());
         engine.set_cpu(session, wanted.cpu);
         engine.set_wall(session, env, wanted.wall).map_err(text)?;
@@ -159,7 +166,8 @@ pub fn allocated() -> Option<u64> {
     let engine = ENGINE.get().filter(|engine| engine.is_on())?;
     let mut seen = lock(&engine.allocated);
     for (id, number, _) in engine.threads.java() {
-        let env = engine.threads.watch(number).map(Watch::env).filter(|env| !env.is_null());
+        let identity = engine.threads.watch(number).and_then(|watch| watch.identity());
+        let env = identity.filter(|thread| thread.id == id && !thread.env.is_null()).map(|thread| thread.env);
         let Some(now) = env.and_then(|env| engine.vm_threads.allocated(env)) else { continue };
         let before = seen.by_thread.insert(id, now).unwrap_or(0);
         seen.total += now.saturating_sub(before);
@@ -231,11 +239,13 @@ impl Engine {
                 _ => return Err(std::io::Error::last_os_error().to_string()),
             }
         };
+        let walker = Walker::new(&structs, env, walk, vm_threads.env()).ok_or("no memory")?;
+        let names = Names::new(MethodNames::of(&structs, walker.memory())).ok_or("no memory")?;
         Ok(Engine {
             arena: &session.arena,
             jvmti,
-            walker: Walker::new(&structs, env, walk, vm_threads.env()).ok_or("no memory")?,
-            contexts: Contexts::new(),
+            walker,
+            contexts: Contexts::new(names),
             threads: Threads::new().ok_or("no memory")?,
             vm_threads,
             signals: Signals::take().ok_or("SIGPROF and SIGVTALRM are both in use")?,

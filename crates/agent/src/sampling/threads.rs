@@ -1,11 +1,12 @@
 //! The threads that are watched: who they are, and the clock of each.
 //!
-//! A signal handler sees a thread as a [`Watch`], found by the number its signal carries; everything else is behind a
-//! lock that handlers never take.
+//! A signal handler sees a thread as a [`Watch`], found by the number its signal carries, or by the descriptor of the event
+//! that sent it; everything else is behind a lock that handlers never take. A signal may be on its way while its clock is
+//! stopped and number or descriptor go to another thread: a handler believes only what is said of its own thread.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use quipu_arena::record::Record;
 use quipu_arena::writer::ArenaWriter;
@@ -14,91 +15,17 @@ use quipu_jvm::sys::JNIEnv;
 use quipu_jvm::{Env, Global, Thread};
 
 use super::clock::{Clock, Source};
-use super::kernel::{Reader, Ring};
+use super::kernel::Ring;
 use super::lost::{self, Cause};
 use super::memory::{Zeroed, reserve};
+use super::watch::{Identity, Watch};
 use crate::locks::lock;
 
 /// Threads that can be watched at the same time, and the largest descriptor of a perf event.
 const MOST: usize = 1 << 16;
 
-/// A thread as its signal handler sees it.
-pub struct Watch {
-    tid: AtomicI32,
-    env: AtomicPtr<JNIEnv>,
-    id: AtomicU32,
-    sampled: AtomicBool,
-    number: AtomicU32,
-    /// Where it was seen last by the wall clock, 0 if nowhere yet; and what that clock wants a sample for.
-    last_context: AtomicU32,
-    wall_due: AtomicU64,
-    /// What the kernel wrote of itself.
-    kernel: Reader,
-}
-
-// SAFETY: atomics.
-unsafe impl Zeroed for Watch {}
 // SAFETY: an atomic.
 unsafe impl Zeroed for AtomicU32 {}
-
-impl Watch {
-    /// What the kernel wrote of itself when the clock ran out.
-    pub fn kernel(&self) -> &Reader {
-        &self.kernel
-    }
-
-    /// The thread's environment; null if it is not Java's.
-    pub fn env(&self) -> *mut JNIEnv {
-        self.env.load(Ordering::Relaxed)
-    }
-
-    /// The number it has in samples.
-    pub fn id(&self) -> u32 {
-        self.id.load(Ordering::Relaxed)
-    }
-
-    /// The number that its signals carry.
-    pub fn number(&self) -> u32 {
-        self.number.load(Ordering::Relaxed)
-    }
-
-    /// Where the wall clock saw it last.
-    pub fn last_context(&self) -> Option<u32> {
-        Some(self.last_context.load(Ordering::Relaxed)).filter(|&context| context != 0)
-    }
-
-    /// The wall clock has seen it here.
-    pub fn set_last_context(&self, context: u32) {
-        self.last_context.store(context, Ordering::Relaxed);
-    }
-
-    /// The thread is about to be sent a signal to take a sample of so many nanoseconds.
-    pub fn set_wall_due(&self, nanos: u64) {
-        self.wall_due.store(nanos, Ordering::Release);
-    }
-
-    /// What a sample was asked for, once.
-    pub fn take_wall_due(&self) -> u64 {
-        self.wall_due.swap(0, Ordering::Acquire)
-    }
-
-    /// The kernel's id of it.
-    pub fn tid(&self) -> i32 {
-        self.tid.load(Ordering::Relaxed)
-    }
-
-    /// Whether it is the thread with this id.
-    pub fn is(&self, tid: i32) -> bool {
-        self.tid.load(Ordering::Acquire) == tid
-    }
-
-    /// There is a sample of it: its name must be told.
-    pub fn mark_sampled(&self) {
-        if !self.sampled.load(Ordering::Relaxed) {
-            self.sampled.store(true, Ordering::Relaxed);
-        }
-    }
-}
 
 /// How clocks are to be set.
 #[derive(Debug, Clone, Copy)]
@@ -147,6 +74,7 @@ struct State {
 
 struct Watched {
     number: u32,
+    id: u32,
     java: bool,
     name: Vec<u8>,
     told: bool,
@@ -193,9 +121,7 @@ impl Threads {
     pub fn java(&self) -> Vec<(u32, u32, i32)> {
         let state = lock(&self.state);
         let java = state.by_tid.iter().filter(|(_, watched)| watched.java);
-        let id = |number| self.watch(number).map_or(0, Watch::id);
-        let mut java: Vec<_> =
-            java.map(|(&tid, watched)| (id(watched.number), watched.number, tid)).collect();
+        let mut java: Vec<_> = java.map(|(&tid, watched)| (watched.id, watched.number, tid)).collect();
         java.sort_unstable();
         java
     }
@@ -237,19 +163,15 @@ impl Threads {
         });
         let Some((number, watch)) = number.and_then(|number| Some((number, self.watch(number)?))) else {
             lost::count(arena, Cause::Unwatched);
+            state.let_go.extend(found.thread);
             return;
         };
         state.met += 1;
-        watch.env.store(found.env, Ordering::Relaxed);
-        watch.id.store(state.met, Ordering::Relaxed);
-        watch.sampled.store(false, Ordering::Relaxed);
-        watch.number.store(number, Ordering::Relaxed);
-        watch.last_context.store(0, Ordering::Relaxed);
-        watch.wall_due.store(0, Ordering::Relaxed);
-        watch.tid.store(found.tid, Ordering::Release);
+        let id = state.met;
+        watch.set(Some(Identity { tid: found.tid, env: found.env, id }));
         let java = !found.env.is_null();
         let name = found.name.to_vec();
-        let mut watched = Watched { number, java, name, told: false, clock: None, thread: found.thread };
+        let mut watched = Watched { number, id, java, name, told: false, clock: None, thread: found.thread };
         if let Some(setting) = state.setting {
             self.start_clock(arena, found.tid, &mut watched, setting);
         }
@@ -264,11 +186,10 @@ impl Threads {
     fn forget(&self, arena: &ArenaWriter, state: &mut State, tid: i32) {
         let Some(mut watched) = state.by_tid.remove(&tid) else { return };
         self.silence(&mut watched);
-        self.tell(arena, &mut watched);
+        self.tell(arena, tid, &mut watched);
         state.let_go.extend(watched.thread.take());
         if let Some(watch) = self.watch(watched.number) {
-            watch.tid.store(0, Ordering::Release);
-            watch.env.store(std::ptr::null_mut(), Ordering::Relaxed);
+            watch.set(None);
         }
         state.free.push(watched.number);
     }
@@ -281,8 +202,8 @@ impl Threads {
     /// Removes those that `alive` does not hold of, and tells names of threads that were sampled.
     pub fn upkeep(&self, arena: &ArenaWriter, alive: Option<&dyn Fn(i32) -> bool>) {
         let mut state = lock(&self.state);
-        for watched in state.by_tid.values_mut() {
-            self.tell(arena, watched);
+        for (&tid, watched) in &mut state.by_tid {
+            self.tell(arena, tid, watched);
         }
         let gone = |tid: &&i32| alive.is_some_and(|alive| !alive(**tid));
         for tid in state.by_tid.keys().filter(gone).copied().collect::<Vec<i32>>() {
@@ -298,15 +219,15 @@ impl Threads {
         }
     }
 
-    fn tell(&self, arena: &ArenaWriter, watched: &mut Watched) {
+    fn tell(&self, arena: &ArenaWriter, tid: i32, watched: &mut Watched) {
         let Some(watch) = self.watch(watched.number) else { return };
-        if watched.told || !watch.sampled.load(Ordering::Relaxed) {
+        if watched.told || !watch.is_sampled(watched.id) {
             return;
         }
         let told = arena.log(&Record::SampledThread {
-            id: watch.id(),
+            id: watched.id,
             java: watched.java.into(),
-            tid: watch.tid.load(Ordering::Relaxed).unsigned_abs(),
+            tid: tid.unsigned_abs(),
             name: &watched.name,
         });
         watched.told = told.is_some();
@@ -315,7 +236,7 @@ impl Threads {
     fn start_clock(&self, arena: &ArenaWriter, tid: i32, watched: &mut Watched, setting: Setting) {
         let register = |fd: i32, ring: Option<&Ring>| {
             if let Some(watch) = self.watch(watched.number) {
-                watch.kernel.set(ring);
+                watch.kernel().set(ring);
             }
             let slot = usize::try_from(fd).ok().and_then(|fd| self.by_descriptor.get(fd));
             slot.map(|slot| slot.store(watched.number + 1, Ordering::Release)).is_some()
@@ -330,7 +251,7 @@ impl Threads {
             }
             // What was registered is gone again, if anything was.
             if let Some(watch) = self.watch(watched.number) {
-                watch.kernel.set(None);
+                watch.kernel().set(None);
             }
         }
         match started {
@@ -342,7 +263,7 @@ impl Threads {
     fn silence(&self, watched: &mut Watched) {
         if let Some(Clock::Perf(event, _)) = &watched.clock {
             if let Some(watch) = self.watch(watched.number) {
-                watch.kernel.set(None);
+                watch.kernel().set(None);
             }
             let fd = usize::try_from(std::os::fd::AsRawFd::as_raw_fd(event)).ok();
             if let Some(slot) = fd.and_then(|fd| self.by_descriptor.get(fd)) {
@@ -368,7 +289,55 @@ fn glob(pattern: &[u8], name: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::glob;
+    use super::*;
+
+    fn arena(name: &str) -> ArenaWriter {
+        let path = std::env::temp_dir().join(format!("quipu-test-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let arena = ArenaWriter::create(&path, 1 << 20).unwrap();
+        std::fs::remove_file(path).unwrap();
+        arena
+    }
+
+    fn found(tid: i32) -> Found<'static> {
+        let reference = std::ptr::without_provenance_mut(tid as usize * 8);
+        // SAFETY: nobody uses it: there is no VM here.
+        let thread = unsafe { Global::from_raw(reference) };
+        Found { tid, env: std::ptr::without_provenance_mut(tid as usize * 16), name: b"some thread", thread }
+    }
+
+    #[test]
+    fn references_of_threads_that_are_not_watched_are_given_back() {
+        let (arena, threads) = (arena("references"), Threads::new().unwrap());
+        let most = MOST as i32;
+        (1..=most).for_each(|tid| threads.add(&arena, found(tid)));
+        assert_eq!(lock(&threads.state).let_go.len(), 0);
+        // Watched already; too many; not chosen.
+        threads.add(&arena, found(7));
+        threads.add(&arena, found(most + 1));
+        threads.choose(vec![b"another thread".to_vec()]);
+        threads.add(&arena, found(most + 2));
+        assert_eq!(lock(&threads.state).let_go.len(), 3);
+        threads.clear(&arena);
+        assert_eq!(lock(&threads.state).let_go.len(), MOST + 3);
+    }
+
+    #[test]
+    fn a_descriptor_that_went_to_another_thread_is_not_the_first_ones() {
+        let (arena, threads) = (arena("descriptors"), Threads::new().unwrap());
+        let number = |tid: i32| lock(&threads.state).by_tid.get(&tid).map(|watched| watched.number).unwrap();
+        threads.add(&arena, found(1));
+        threads.by_descriptor[5].store(number(1) + 1, Ordering::Release);
+        assert!(threads.watch_of_descriptor(5).unwrap().of(1).is_some());
+        // It ends, and number and descriptor become another's while its last signal is on its way.
+        threads.remove(&arena, 1);
+        assert!(threads.watch_of_descriptor(5).unwrap().of(1).is_none());
+        threads.add(&arena, found(2));
+        let watch = threads.watch_of_descriptor(5).unwrap();
+        assert!(watch.of(1).is_none());
+        let second = watch.of(2).unwrap();
+        assert_eq!((second.env, second.id), (found(2).env, 2));
+    }
 
     #[test]
     fn a_star_stands_for_anything() {

@@ -101,6 +101,11 @@ impl Walker {
         Some(Walker { how, memory, env, modules, unknown_module, virtual_threads, buffers, recoveries })
     }
 
+    /// Memory as walks read it.
+    pub fn memory(&self) -> Memory {
+        self.memory
+    }
+
     /// Who walks, for people.
     pub fn name(&self) -> String {
         match &self.how {
@@ -183,17 +188,19 @@ impl Walker {
         found.map(|context| Stack { context, virtual_thread })
     }
 
-    /// The context of what the thread was doing in the kernel, below its own; `None` if there is no room. For signal
-    /// handlers.
+    /// The context of what the thread was doing in the kernel, below its own, if what was read is its `own`; `None` if there
+    /// is no room. For signal handlers.
     pub fn enter_kernel(
         &self,
         arena: &ArenaWriter,
         contexts: &Contexts,
         mut context: u32,
         kernel: &kernel::Reader,
+        own: impl FnOnce() -> bool,
     ) -> Option<u32> {
         let mut frames = [0; kernel::MOST];
         let count = kernel.frames(self.memory, &mut frames);
+        let count = if own() { count } else { 0 };
         let place = place_word(frame::FOREIGN, None);
         for &address in frames.get(..count)?.iter().rev() {
             context =

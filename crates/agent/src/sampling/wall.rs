@@ -14,8 +14,8 @@ use quipu_jvm::{Env, Thread};
 
 use super::labels;
 use super::lost::{self, Cause};
-use super::threads::Watch;
 use super::walk::{self, DEEPEST};
+use super::watch::Watch;
 use super::{Engine, monotonic};
 
 /// What was seen of a thread.
@@ -47,13 +47,23 @@ pub fn run(env: &mut Env<'_>) {
         seen.retain(|id, _| present.binary_search_by_key(id, |thread| thread.0).is_ok());
         for (id, number, tid) in present {
             if let Some(watch) = engine.threads.watch(number) {
-                round.visit(env, watch, (id, tid), &mut seen, &mut frames);
+                let thread = Visited { watch, id, tid, number };
+                round.visit(env, thread, &mut seen, &mut frames);
             }
         }
         if engine.wants_upkeep() {
             engine.wake();
         }
     }
+}
+
+/// A thread that is looked at.
+#[derive(Clone, Copy)]
+struct Visited<'w> {
+    watch: &'w Watch,
+    id: u32,
+    tid: i32,
+    number: u32,
 }
 
 /// One look at all threads.
@@ -67,50 +77,50 @@ impl Round<'_> {
     fn visit(
         &self,
         env: &mut Env<'_>,
-        watch: &Watch,
-        (id, tid): (u32, i32),
+        thread: Visited<'_>,
         seen: &mut HashMap<u32, Seen>,
         frames: &mut [jvmtiFrameInfo],
     ) {
+        let Visited { watch, id, tid, number } = thread;
         let Some(cpu) = cpu_time(tid) else { return };
         if let Some(before) = seen.get(&id).filter(|before| before.cpu == cpu)
-            && let Some(context) = watch.last_context()
+            && let Some(context) = watch.last_context(id)
         {
             // It was running and has not run since: it waits for a processor.
             let state = if before.state == run_state::RUNNING { run_state::RUNNABLE } else { before.state };
-            return self.append(watch, context, state);
+            return self.append(thread, context, state);
         }
         let engine = self.engine;
         let state = env.with_frame(4, |env| {
-            let thread = engine.threads.thread(env, tid)?;
-            let state = self.state(thread, tid)?;
+            let java = engine.threads.thread(env, tid)?;
+            let state = self.state(java, tid)?;
             if state != run_state::RUNNING {
-                let context = stack(engine, thread, frames)?;
-                watch.set_last_context(context);
-                self.append(watch, context, state);
+                let context = stack(engine, java, frames)?;
+                watch.set_last_context(id, context);
+                self.append(thread, context, state);
             }
             Some(state)
         });
         let Ok(Some(state)) = state else { return };
         if state == run_state::RUNNING {
-            watch.set_wall_due(self.value);
-            send(tid, engine.signals.wall, watch.number());
+            watch.set_wall_due(id, self.value);
+            send(tid, engine.signals.wall, number);
         }
         seen.insert(id, Seen { cpu, state });
     }
 
-    fn append(&self, watch: &Watch, context: u32, state: u32) {
+    fn append(&self, thread: Visited<'_>, context: u32, state: u32) {
         let sample = Sample {
             time: self.now,
             value: self.value,
             context,
-            thread: watch.id(),
-            labels: labels::of(watch.tid()),
+            thread: thread.id,
+            labels: labels::of(thread.tid),
             event: event::WALL,
             state,
         };
         if self.engine.arena.append_sample(super::appender(), &sample) {
-            watch.mark_sampled();
+            thread.watch.mark_sampled(thread.id);
         } else {
             lost::count(self.engine.arena, Cause::NoRoom);
         }

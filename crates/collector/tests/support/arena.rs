@@ -13,11 +13,11 @@ impl Arena {
         arena
     }
 
-    fn put(&mut self, at: u64, value: &[u8]) {
+    pub fn put(&mut self, at: u64, value: &[u8]) {
         self.0[at as usize..at as usize + value.len()].copy_from_slice(value);
     }
 
-    fn len(&self) -> u64 {
+    pub fn len(&self) -> u64 {
         self.0.len() as u64
     }
 

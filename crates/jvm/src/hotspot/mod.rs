@@ -2,13 +2,16 @@
 //! structures, and a walk of our own that goes by those. No other VM has these, and a HotSpot may lack one; each is looked up by name and may be absent.
 
 mod call_trace;
+mod compressed;
 mod identity_hash;
+mod methods;
 mod stack;
 mod structs;
 mod thread_object;
 
 pub use call_trace::{AsyncGetCallTrace, CallFrame, CallTrace, WalkFailure};
 pub use identity_hash::IdentityHashes;
+pub use methods::{MethodNames, Named};
 pub use stack::{Broken, Frame, Kind, StackWalker, Unwalkable, Walked};
 pub use structs::Structs;
 pub use thread_object::ThreadObjects;

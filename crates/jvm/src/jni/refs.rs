@@ -178,4 +178,9 @@ impl FieldId {
     pub fn raw(self) -> jfieldID {
         self.0
     }
+
+    /// Where HotSpot has the field in objects of the class: its ids of fields are that, above two bits.
+    pub fn offset(self) -> usize {
+        self.0 as usize >> 2
+    }
 }

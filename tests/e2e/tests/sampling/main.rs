@@ -10,6 +10,8 @@ mod fallback;
 mod frames;
 mod kernel;
 mod labels;
+mod old_versions;
 mod own_program;
+mod unloading;
 mod virtual_threads;
 mod wall;

@@ -4,7 +4,8 @@ use quipu_unwind::Registers;
 
 use super::code::{Blob, BlobKind};
 use super::instructions::{self, Prologue};
-use super::{Broken, Kind, WORD, Walk, caller, methods};
+use super::{Broken, Kind, WORD, Walk, caller};
+use crate::hotspot::methods::Identity;
 
 /// Words that compiled code may have pushed beyond its frame.
 const MOST_PUSHED: usize = 4;
@@ -75,7 +76,7 @@ impl Walk<'_> {
     /// The methods at a place of a compiled one.
     fn scopes(&mut self, pc: usize, youngest: bool, blob: Blob) -> Result<(), Broken> {
         let code = self.code;
-        let (memory, layout) = (code.memory, code.layout);
+        let memory = code.memory;
         if blob.kind == BlobKind::NativeCall {
             let method = blob.method(&code).ok_or(Broken::Fault)?;
             return self.push_method(Kind::Native, method, -1);
@@ -90,11 +91,7 @@ impl Walk<'_> {
         let mut pushed = Ok(());
         let described = blob.descriptions(&code).and_then(|descriptions| {
             descriptions.at(memory, place, |scope| {
-                let (kind, id) = match methods::id(memory, layout, scope.method) {
-                    Some(id) => (kind, id),
-                    None => (Kind::Nameless, 0),
-                };
-                pushed = self.found.push(kind, id, scope.bci.max(0));
+                pushed = self.push_method(kind, scope.method, scope.bci.max(0));
                 pushed.is_ok()
             })
         });
@@ -108,9 +105,14 @@ impl Walk<'_> {
     }
 
     fn push_method(&mut self, kind: Kind, method: usize, bci: i32) -> Result<(), Broken> {
-        match methods::id(self.code.memory, self.code.layout, method) {
-            Some(id) => self.found.push(kind, id, bci),
+        match self.code.layout.methods.identify(self.code.memory, method) {
+            Some(found) => self.push_identified(kind, found, bci),
             None => self.found.push(Kind::Nameless, 0, bci),
         }
+    }
+
+    /// Tells of a frame; where it is in an old version of its method means nothing in the one it goes by.
+    pub(super) fn push_identified(&mut self, kind: Kind, found: Identity, bci: i32) -> Result<(), Broken> {
+        self.found.push(kind, found.id, if found.replaced { -1 } else { bci })
     }
 }

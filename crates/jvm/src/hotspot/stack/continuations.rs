@@ -98,8 +98,7 @@ impl Continuations {
             let [Some(class), Some(name), Some(descriptor)] = [(); 3].map(|()| texts.next()) else {
                 return Ok(None);
             };
-            // HotSpot's ids of fields are their offsets, above two bits.
-            *at = env.field(env.find_class(class)?, name, descriptor)?.raw() as usize >> 2;
+            *at = env.field(env.find_class(class)?, name, descriptor)?.offset();
         }
         let [parent, size, sp, bottom, continuation, task, tail, id, of_thread, bytes, wide] = fields;
         // References are four bytes wide where two of them are four bytes apart.

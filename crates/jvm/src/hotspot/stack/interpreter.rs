@@ -2,7 +2,8 @@
 
 use quipu_unwind::{Registers, dwarf};
 
-use super::{Broken, HEAP_WORDS, Kind, WORD, Walk, caller, methods};
+use super::{Broken, HEAP_WORDS, Kind, WORD, Walk, caller};
+use crate::hotspot::methods::Identity;
 
 /// Places in an interpreted frame, in words from the frame pointer: the same since JDK 9.
 mod interpreted {
@@ -24,16 +25,16 @@ impl Walk<'_> {
             && fp > sp
             && fp < self.top
             && let Some(method) = slot(interpreted::METHOD)
-            && let Some(id) = self.method_of_frame(at, method)
+            && let Some(found) = self.method_of_frame(at, method)
         {
-            let (begin, length) = methods::bytecode(memory, layout, method).ok_or(Broken::Fault)?;
+            let (begin, length) = layout.methods.bytecode(memory, method).ok_or(Broken::Fault)?;
             let place = |pointer: usize| pointer.checked_sub(begin).filter(|&bci| bci < length);
             // The youngest has its place in a register, and writes it down when it calls.
             let register = at.get(dwarf::R13).filter(|_| at.youngest).and_then(place);
             let bci = register.or_else(|| place(slot(interpreted::BYTECODE)?)).map_or(0, |bci| bci as i32);
             match length {
-                0 => self.found.push(Kind::Native, id, -1)?,
-                _ => self.found.push(Kind::Interpreted, id, bci)?,
+                0 => self.found.push(Kind::Native, found.id, -1)?,
+                _ => self.push_identified(Kind::Interpreted, found, bci)?,
             }
             let (pc, outer) = (self.word(fp + WORD)?, self.linked(fp)?);
             let behind = fp + 2 * WORD;
@@ -51,25 +52,25 @@ impl Walk<'_> {
         if at.youngest { self.entering_interpreter(at) } else { Err(Broken::Interpreter) }
     }
 
-    /// The id of the method of an interpreted frame, if it is one.
-    fn method_of_frame(&self, at: &Registers, method: usize) -> Option<usize> {
+    /// How the method of an interpreted frame is known, if it is one.
+    fn method_of_frame(&self, at: &Registers, method: usize) -> Option<Identity> {
         let (memory, layout) = (self.code.memory, self.code.layout);
         if !at.youngest {
-            return methods::id(memory, layout, method);
+            return layout.methods.identify(memory, method);
         }
         // The frame pointer may still be, or be again, that of a caller further up.
-        let operands = methods::max_stack(memory, layout, method)?;
+        let operands = layout.methods.max_stack(memory, method)?;
         let near = at.fp() - at.sp() <= (operands + interpreted::MORE) * WORD;
-        near.then(|| methods::id_of_suspect(memory, layout, method))?
+        near.then(|| layout.methods.identify_suspect(memory, method))?
     }
 
     /// A method that has not built its frame yet: the method is in a register, and so may be the return address.
     fn entering_interpreter(&mut self, at: &Registers) -> Result<Registers, Broken> {
         let (memory, layout) = (self.code.memory, self.code.layout);
         let method = at.get(dwarf::RBX).ok_or(Broken::Interpreter)?;
-        let id = methods::id_of_suspect(memory, layout, method).ok_or(Broken::Interpreter)?;
+        let found = layout.methods.identify_suspect(memory, method).ok_or(Broken::Interpreter)?;
         let next = self.entering(at).ok_or(Broken::Interpreter)?;
-        self.found.push(Kind::Interpreted, id, 0)?;
+        self.push_identified(Kind::Interpreted, found, 0)?;
         Ok(next)
     }
 

@@ -7,6 +7,7 @@ use std::ffi::CStr;
 use std::fmt;
 
 use crate::hotspot::Structs;
+use crate::hotspot::methods::MethodLayout;
 
 /// Why stacks cannot be walked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,15 +75,7 @@ pub struct Layout {
     pub call_stub_return: usize,
     /// Where a continuation returns to, if there are any.
     pub continuation_return: usize,
-    // Methods.
-    pub method_const: usize,
-    pub const_method_size: usize,
-    pub const_constants: usize,
-    pub const_code_size: usize,
-    pub const_number: usize,
-    pub const_max_stack: usize,
-    pub constants_holder: usize,
-    pub holder_ids: usize,
+    pub methods: MethodLayout,
     // The interpreter.
     pub interpreter: (usize, usize),
     // Code.
@@ -166,14 +159,7 @@ impl Layout {
             call_wrapper: ask.constant(c"frame::entry_frame_call_wrapper_offset")? as isize,
             call_stub_return: ask.word(c"StubRoutines", c"_call_stub_return_address")?,
             continuation_return: ask.word(c"ContinuationEntry", c"_return_pc").unwrap_or(0),
-            method_const: ask.offset(c"Method", c"_constMethod")?,
-            const_method_size: ask.size(c"ConstMethod")?,
-            const_constants: ask.offset(c"ConstMethod", c"_constants")?,
-            const_code_size: ask.offset(c"ConstMethod", c"_code_size")?,
-            const_number: ask.offset(c"ConstMethod", c"_method_idnum")?,
-            const_max_stack: ask.offset(c"ConstMethod", c"_max_stack")?,
-            constants_holder: ask.offset(c"ConstantPool", c"_pool_holder")?,
-            holder_ids: ask.offset(c"InstanceKlass", c"_methods_jmethod_ids")?,
+            methods: MethodLayout::of(structs).map_err(Unwalkable::Missing)?,
             interpreter: (buffer, buffer + limit.max(0) as usize),
             code: (code_low, ask.word(c"CodeCache", c"_high_bound")?),
             heaps: heaps(&ask)?,

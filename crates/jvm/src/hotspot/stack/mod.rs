@@ -25,7 +25,6 @@ mod instructions;
 mod interpreter;
 mod layout;
 mod machine;
-mod methods;
 mod oops;
 mod scopes;
 mod stubs;

@@ -2,6 +2,8 @@
 
 use quipu_unwind::Memory;
 
+use crate::hotspot::compressed;
+
 /// The places of a compiled method that are described, and their descriptions.
 #[derive(Debug, Clone, Copy)]
 pub struct Descriptions {
@@ -69,18 +71,8 @@ impl Descriptions {
         (description != 0).then_some(description)
     }
 
-    /// A number of one to five bytes: six bits in each but the last, the least significant first.
     fn number(&self, memory: Memory, at: &mut usize) -> Option<u32> {
-        let mut number = 0u32;
-        for i in 0..5 {
-            let byte = u32::from(memory.u8(*at)?);
-            *at += 1;
-            number = number.wrapping_add(byte.wrapping_sub(self.lowest_byte) << (6 * i));
-            if byte < 192 {
-                break;
-            }
-        }
-        Some(number)
+        compressed::number(memory, self.lowest_byte, at)
     }
 }
 

@@ -1,0 +1,32 @@
+//! Classes that are unloaded while they are being sampled.
+
+use quipu_e2e::{Program, Run, Shares, percent};
+
+/// The VM lives, and next to nothing is without a name, though most classes are gone before anybody looks them up.
+fn assert_named(run: &Run, metrics: &[&str]) {
+    assert!(run.status.success(), "{}", run.said());
+    let unloaded: u64 = run.stdout.trim().parse().expect("a number");
+    assert!(unloaded > 1000, "{unloaded} classes were unloaded");
+    for metric in metrics {
+        let shares = Shares::of(run.profile(), metric);
+        let loading: u64 = (0..4).map(|i| shares.thread(&format!("loading {i}"))).sum();
+        let nameless = shares.total("", "[method of an unloaded class]");
+        println!("{metric}: {:.3} % without a name", percent(nameless, loading));
+        assert!(percent(nameless, loading) < 1.0, "{nameless} of {loading} {metric}; {}", run.said());
+        let work = shares.total("Unloading$Work", "run");
+        assert!(percent(work, loading) > 10.0, "{work} of {loading} {metric}; {}", run.said());
+        let known = ["spin", "pause"].map(|method| shares.total("Unloading$Work", method)).iter().sum();
+        assert!(percent(known, work) > 50.0, "{known} of {work} {metric}; {}", run.said());
+    }
+}
+
+#[test]
+fn classes_that_are_gone_before_their_names_are_told_have_names() {
+    let program = Program::new("Unloading").arguments(["2000"]);
+    program.clone().quipu(["--cpu", "1000", "--wall", "1000"]).on_every_jdk(|run| {
+        assert_named(run, &["cpu", "wall"]);
+    });
+    // Metaspace is freed by another thread while others run.
+    let concurrent = program.quipu(["--cpu", "1000"]).jvm(["-XX:+UseZGC"]);
+    concurrent.on_every_jdk(|run| assert_named(run, &["cpu"]));
+}
