@@ -28,6 +28,8 @@ struct Group {
     id: u32,
     /// Where its record lies in the arena; none if no thread of it was met in the present profile.
     record: Option<u64>,
+    /// Whether a thread was counted in it.
+    counted: bool,
 }
 
 impl State {
@@ -48,15 +50,17 @@ impl State {
         key: (bool, Vec<u8>),
         record: Option<u64>,
     ) -> Option<u32> {
-        if let Some(record) = record {
-            arena.count_thread(record);
-            return Some(id);
-        }
-        let is_virtual = key.0.into();
-        let record = arena.log(&Record::Group { id, is_virtual, threads: 1, first: name, pattern: &key.1 })?;
-        if self.merge != MergeThreads::Never {
-            self.groups.insert(key, Group { id, record: Some(record) });
-        }
+        let record = match record {
+            Some(record) => {
+                arena.count_thread(record);
+                record
+            }
+            None => {
+                let is_virtual = key.0.into();
+                arena.log(&Record::Group { id, is_virtual, threads: 1, first: name, pattern: &key.1 })?
+            }
+        };
+        self.groups.insert(key, Group { id, record: Some(record), counted: true });
         Some(id)
     }
 }
@@ -76,7 +80,7 @@ impl Groups {
     /// A profile begins: no thread was met in it so far.
     pub fn begin(&self) {
         for group in lock(&self.known).groups.values_mut() {
-            group.record = None;
+            (group.record, group.counted) = (None, false);
         }
     }
 
@@ -89,11 +93,11 @@ impl Groups {
     /// The group of a thread that begins to run instrumented code; `None` if the arena is full.
     pub fn join(&self, arena: &ArenaWriter, name: &[u8], is_virtual: bool) -> Option<u32> {
         let mut state = lock(&self.known);
+        let name = shown(name, is_virtual);
         let key = (is_virtual, state.pattern(name));
-        let known = match state.merge {
-            MergeThreads::Never => None,
-            MergeThreads::Name | MergeThreads::All => state.groups.get(&key).copied(),
-        };
+        // Where threads are not merged, one that was met by a sampler first is the only one that can be known.
+        let merges = state.merge != MergeThreads::Never;
+        let known = state.groups.get(&key).copied().filter(|group| merges || !group.counted);
         let (id, record) = match known {
             Some(group) => (group.id, group.record),
             None => {
@@ -104,14 +108,38 @@ impl Groups {
         state.count(arena, id, name, key, record)
     }
 
+    /// The group of a thread that is sampled; whether it is counted, too, is not known here. `None` if the arena is full.
+    pub fn meet(&self, arena: &ArenaWriter, name: &[u8], is_virtual: bool) -> Option<u32> {
+        let mut state = lock(&self.known);
+        let name = shown(name, is_virtual);
+        let key = (is_virtual, state.pattern(name));
+        let known = state.groups.get(&key).copied();
+        if let Some(Group { id, record: Some(_), .. }) = known {
+            return Some(id);
+        }
+        let id = known.map_or(state.next, |group| group.id);
+        let is_virtual = is_virtual.into();
+        let record =
+            arena.log(&Record::Group { id, is_virtual, threads: 0, first: name, pattern: &key.1 })?;
+        state.next = state.next.max(id + 1);
+        state.groups.insert(key, Group { id, record: Some(record), counted: false });
+        Some(id)
+    }
+
     /// A thread that is in a group already goes on in the present profile.
     pub fn stay(&self, arena: &ArenaWriter, id: u32, name: &[u8], is_virtual: bool) {
         let mut state = lock(&self.known);
+        let name = shown(name, is_virtual);
         let key = (is_virtual, state.pattern(name));
         let record = state.groups.get(&key).filter(|group| group.id == id).and_then(|group| group.record);
         // A full arena: the group's counts are kept, under no name.
         let _ = state.count(arena, id, name, key, record);
     }
+}
+
+/// Virtual threads need have no name; people need one.
+fn shown(name: &[u8], is_virtual: bool) -> &[u8] {
+    if is_virtual && name.is_empty() { b"[virtual]" } else { name }
 }
 
 /// The name with each run of digits as one `#`: `pool-3-thread-12` becomes `pool-#-thread-#`.

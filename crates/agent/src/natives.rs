@@ -72,13 +72,15 @@ const UNCOUNTED: i32 = -2;
 extern "system" fn group(env: *mut JNIEnv, _: jclass, thread: jobject) -> i32 {
     guarded(-1, || {
         // SAFETY: the VM passes this thread's environment and a local reference that lasts for this call.
-        let named = unsafe { with_name(env, thread, |session, name, is_virtual| {
-            if !session.groups.wants(name) {
-                return UNCOUNTED;
-            }
-            let group = session.groups.join(&session.arena, name, is_virtual);
-            group.and_then(|id| i32::try_from(id).ok()).unwrap_or(-1)
-        }) };
+        let named = unsafe {
+            with_name(env, thread, |session, name, is_virtual| {
+                if !session.groups.wants(name) {
+                    return UNCOUNTED;
+                }
+                let group = session.groups.join(&session.arena, name, is_virtual);
+                group.and_then(|id| i32::try_from(id).ok()).unwrap_or(-1)
+            })
+        };
         named.unwrap_or(-1)
     })
 }
@@ -86,9 +88,11 @@ extern "system" fn group(env: *mut JNIEnv, _: jclass, thread: jobject) -> i32 {
 extern "system" fn stay(env: *mut JNIEnv, _: jclass, thread: jobject, group: i32) {
     guarded((), || {
         // SAFETY: as above.
-        unsafe { with_name(env, thread, |session, name, is_virtual| {
-            session.groups.stay(&session.arena, group as u32, name, is_virtual);
-        }) };
+        unsafe {
+            with_name(env, thread, |session, name, is_virtual| {
+                session.groups.stay(&session.arena, group as u32, name, is_virtual);
+            })
+        };
     });
 }
 

@@ -241,7 +241,14 @@ fn hash_shapes(first: u32, shapes: &[Shape]) -> u64 {
     use std::hash::{Hash, Hasher};
     let mut hasher = std::collections::hash_map::DefaultHasher::new();
     for shape in shapes {
-        (shape.id.wrapping_sub(first), shape.index, shape.slots, shape.blocks.len(), shape.per_call, shape.sampled)
+        (
+            shape.id.wrapping_sub(first),
+            shape.index,
+            shape.slots,
+            shape.blocks.len(),
+            shape.per_call,
+            shape.sampled,
+        )
             .hash(&mut hasher);
         shape.leaves.hash(&mut hasher);
     }

@@ -130,9 +130,11 @@ impl Session {
     pub fn begin_profile(&self, samples: &Appender, options: &Options) -> Result<bool, String> {
         let before = self.options();
         if self.is_direct() && options.exact && before.contexts != options.contexts {
-            return Err("which methods have contexts cannot be changed in a process that was profiled from its \
+            return Err(
+                "which methods have contexts cannot be changed in a process that was profiled from its \
                         start"
-                .to_owned());
+                    .to_owned(),
+            );
         }
         let again = self.begun.swap(true, Ordering::AcqRel);
         let otherwise = again && !before.tells_apart_like(options);

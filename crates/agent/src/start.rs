@@ -182,6 +182,7 @@ pub fn instrument(session: &'static Session, env: &mut Env<'_>, options: &Option
     let rewritten = retransform(session, env, &plan);
     aside(env, false)?;
     rewritten?;
+    sampling::instrumented(session, env);
     // The runtime's classes, which differ with what is inserted, have been given hash codes.
     pins::begin_hashing(session, env);
     session.note("start.nanos", &began.elapsed().as_nanos().to_string());
@@ -206,6 +207,7 @@ pub fn remove_instrumentation(session: &'static Session, env: &mut Env<'_>) -> R
     // Loaded classes first: while the plan is there, it tells which of them were touched.
     let Some(plan) = session.plan() else { return Ok(()) };
     session.set_plan(None);
+    sampling::instrumented(session, env);
     let restored = retransform(session, env, &plan);
     agents::remove(env)?;
     session.jvmti.set_event_mode(sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, false, None)?;
@@ -265,8 +267,7 @@ fn define_runtime(env: &Env<'_>, jvmti: Jvmti) -> Result<(), Error> {
     let go_on = env.static_method(probe, c"goOn", c"()V")?;
     let renew = env.static_method(probe, c"renew", c"()V")?;
     let renew_thread = env.static_method(probe, c"renew", c"(Ljava/lang/Thread;)V")?;
-    let _ =
-        RUNTIME.set(Runtime { probe: env.new_global(probe)?, end, aside, go_on, renew, renew_thread });
+    let _ = RUNTIME.set(Runtime { probe: env.new_global(probe)?, end, aside, go_on, renew, renew_thread });
     tallies::define(env, tally)
 }
 

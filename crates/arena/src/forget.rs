@@ -134,7 +134,8 @@ mod tests {
             assert!(arena.provide(&contexts, &mut Vec::new()) && arena.provide(&samples, &mut Vec::new()));
             let place = place_word(frame::JAVA, None);
             let context = arena.append_context(&contexts, Context { code: 9, parent: 0, place }).unwrap();
-            let sample = Sample { time: 5, value: 3, context, thread: 1, labels: 0, event: event::CPU, state: 0 };
+            let sample =
+                Sample { time: 5, value: 3, context, thread: 1, labels: 0, event: event::CPU, state: 0 };
             assert!(arena.append_sample(&samples, &sample));
             arena.add(header::WALKS, 1);
         };

@@ -20,7 +20,7 @@
 /// First word of an arena.
 pub const MAGIC: u32 = u32::from_le_bytes(*b"QUIP");
 /// Format version; a reader refuses any other.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// Size of the header and alignment of the first chunk.
 pub const HEADER_SIZE: u64 = 4096;
@@ -166,7 +166,7 @@ pub mod node {
     pub const STRIDE: u64 = 24;
     /// `u16`: the slot of the parent through which the node was first reached.
     pub const SITE: u64 = 26;
-    /// `u32`: distance from the root.
+    /// `u32`: distance from the root; with [`super::HIDDEN`] below the root of what opaque methods call.
     pub const DEPTH: u64 = 28;
     /// The slots.
     pub const SLOTS: u64 = 32;
@@ -253,6 +253,8 @@ pub mod frame {
     pub const FOREIGN: u32 = 6;
     /// Something to be said in place of a frame; the code is one of [`super::mark`].
     pub const MARK: u32 = 7;
+    /// No frame, but a context of the tree of exact counts: the code is the offset of the slot that its method has published.
+    pub const PUBLISHED: u32 = 8;
 }
 
 /// What can be said in place of a frame.
@@ -333,6 +335,19 @@ pub mod run_state {
 pub const ROOT_METHOD: u32 = 0;
 /// Slots of a root.
 pub const ROOT_SLOTS: u32 = 2;
+
+/// Bit of a node's depth: it is not shown.
+pub const HIDDEN: u32 = 1 << 30;
+
+/// Roots of a tree, told apart by their [`node::SITE`].
+pub mod root {
+    /// Of what the thread calls.
+    pub const CALLS: u16 = 0;
+    /// Of what it does to load and link classes.
+    pub const LOADING: u16 = 1;
+    /// Of what opaque methods call.
+    pub const HIDDEN: u16 = 2;
+}
 /// Method ids are below this: the table of node sizes is reserved for so many.
 pub const MAX_METHODS: u32 = 1 << 22;
 /// The most slots a node can have (its size must fit [`node::STRIDE`]).

@@ -141,6 +141,8 @@ pub enum Record<'a> {
         java: u32,
         /// The machine's id of it.
         tid: u32,
+        /// The group that it is in, or [`NO_GROUP`].
+        group: u32,
         /// Its name.
         name: &'a [u8],
     },
@@ -172,6 +174,9 @@ pub enum Record<'a> {
         value: &'a [u8],
     },
 }
+
+/// Stands for no group of threads.
+pub const NO_GROUP: u32 = u32::MAX;
 
 /// Offset of the thread count in a group's payload: the one field that changes.
 pub const GROUP_THREADS: u64 = 8;
@@ -222,7 +227,8 @@ impl<'a> Record<'a> {
                 lines: r.string()?,
             },
             tag::SAMPLED_THREAD => {
-                Record::SampledThread { id: r.u32()?, java: r.u32()?, tid: r.u32()?, name: r.string()? }
+                let (id, java, tid, group) = (r.u32()?, r.u32()?, r.u32()?, r.u32()?);
+                Record::SampledThread { id, java, tid, group, name: r.string()? }
             }
             tag::SAMPLED_MODULE => {
                 Record::SampledModule { start: r.u64()?, end: r.u64()?, bias: r.u64()?, path: r.string()? }
@@ -306,8 +312,8 @@ impl<'a> Record<'a> {
                     string(out, s);
                 }
             }
-            Record::SampledThread { id, java, tid, name } => {
-                for n in [id, java, tid] {
+            Record::SampledThread { id, java, tid, group, name } => {
+                for n in [id, java, tid, group] {
                     word(out, n);
                 }
                 string(out, name);
@@ -447,7 +453,7 @@ mod tests {
                 source: b"B.java",
                 lines: &[1, 0, 2, 0],
             },
-            Record::SampledThread { id: 1, java: 1, tid: 99, name: b"main" },
+            Record::SampledThread { id: 1, java: 1, tid: 99, group: 3, name: b"main" },
             Record::SampledModule { start: 1 << 40, end: 1 << 41, bias: 3, path: b"/lib/x.so" },
             Record::SampledLabel { set: 2, before: 1, key: b"user", value: b"bob" },
             Record::Start { time: 1 << 50 },

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::layout::{self, chunk, header};
+use crate::layout::{self, chunk, header, node, slot};
 use crate::record::{GROUP_THREADS, RECORD_HEADER, Record};
 use crate::tally::Tallies;
 
@@ -184,6 +184,28 @@ impl ArenaWriter {
     pub fn address(&self, offset: u64) -> *mut u8 {
         debug_assert!(offset < self.limit);
         self.base.wrapping_add(offset as usize)
+    }
+
+    /// The offset of a slot in memory, if it is one of a context that is shown: of a node of a tree that is no root. Whatever
+    /// the address is, nothing outside the arena is touched. For signal handlers.
+    pub fn slot_in_tree(&self, address: u64) -> Option<u64> {
+        let used = self.long(header::USED).load(Ordering::Acquire);
+        let inside = |at: u64, size: u64| {
+            (layout::HEADER_SIZE..=used.saturating_sub(size)).contains(&at) && at.is_multiple_of(8)
+        };
+        let at = address.checked_sub(self.base as u64).filter(|&at| inside(at, slot::SIZE))?;
+        let distance = self.word(at + slot::NODE).load(Ordering::Relaxed).cast_signed();
+        let linked = at.checked_add_signed(i64::from(distance) * layout::LINK_UNIT.cast_signed())?;
+        let linked = Some(linked).filter(|&at| inside(at, node::SLOTS))?;
+        let owner = match self.word(at + slot::METHOD).load(Ordering::Relaxed) {
+            0 => linked,
+            _ => u64::from(self.word(linked + node::PARENT).load(Ordering::Relaxed)) * layout::ID_UNIT,
+        };
+        let owner = Some(owner).filter(|&at| inside(at, node::SLOTS))?;
+        let word = self.word(owner + node::METHOD).load(Ordering::Relaxed);
+        let depth = self.word(owner + node::DEPTH).load(Ordering::Relaxed);
+        let shown = word & 1 == 1 && depth & layout::HIDDEN == 0;
+        (shown && word != layout::method_word(layout::ROOT_METHOD)).then_some(at)
     }
 
     /// Room that readers pass over; returns its offset, or `None` when the arena is full.

@@ -19,8 +19,4 @@ pub mod facts;
 pub mod import;
 pub mod jvms;
 
-mod budget;
-mod kernel;
 mod proc;
-mod sampled;
-mod symbols;

@@ -53,8 +53,8 @@ fn sample() -> Vec<u8> {
         let lines: &[u8] = &[0, 0, 7, 0, 4, 0, 8, 0];
         Record::SampledMethod { code, native, class, name, descriptor, source, lines }.encode(&mut log);
     }
-    Record::SampledThread { id: 1, java: 1, tid: 77, name: b"main" }.encode(&mut log);
-    Record::SampledThread { id: VIRTUAL | 30, java: 2, tid: 0, name: b"" }.encode(&mut log);
+    Record::SampledThread { id: 1, java: 1, tid: 77, group: 0, name: b"main" }.encode(&mut log);
+    Record::SampledThread { id: VIRTUAL | 30, java: 2, tid: 0, group: NO_GROUP, name: b"" }.encode(&mut log);
     Record::SampledModule { start: 1 << 20, end: 2 << 20, bias: 0, path: b"/nowhere/libx.so" }
         .encode(&mut log);
     Record::SampledLabel { set: 1, before: 0, key: b"request", value: b"a" }.encode(&mut log);
@@ -126,7 +126,8 @@ fn threads_and_contexts(threads: u32, depth: usize) -> Vec<u8> {
     arena.samples(&samples);
     let mut log = Vec::new();
     for id in 1..=threads {
-        Record::SampledThread { id, java: 1, tid: id, name: format!("t-{id}").as_bytes() }.encode(&mut log);
+        Record::SampledThread { id, java: 1, tid: id, group: NO_GROUP, name: format!("t-{id}").as_bytes() }
+            .encode(&mut log);
     }
     arena.chunk(layout::CHUNK_LOG, 0, &log);
     arena.0

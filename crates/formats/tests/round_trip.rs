@@ -219,7 +219,7 @@ fn pprof_and_json_carry_the_labels_of_samples() {
     for time in 0..6 {
         let labels = b.labels(if time < 4 { &[("request", "/a")] } else { &[] });
         b.add(node, cpu, 10);
-        b.sample(Sample { time, thread, node, metric: cpu, value: 10, labels });
+        b.sample(Sample { time, thread, node, metric: cpu, value: 10, labels, bci: NO_BCI });
     }
     let profile = b.finish();
     let back = through_pprof(&profile);

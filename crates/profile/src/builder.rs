@@ -158,6 +158,17 @@ impl Builder {
         node
     }
 
+    /// The node that another one is below; itself, for a root.
+    ///
+    /// # Panics
+    /// If the node was not handed out by this builder.
+    pub fn parent(&self, node: NodeId) -> NodeId {
+        match self.parent[node as usize] {
+            NO_NODE => node,
+            parent => parent,
+        }
+    }
+
     /// Adds to a node's own value of a metric (or raises it, for metrics that keep the largest).
     #[inline]
     pub fn add(&mut self, node: NodeId, metric: MetricId, value: u64) {

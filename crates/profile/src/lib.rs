@@ -71,5 +71,5 @@ pub use profile::Profile;
 pub use significance::{SIGMAS, Significance, share_error, significance, standard_error};
 pub use strings::{StrId, Strings};
 pub use thread::{NO_THREAD, Thread, ThreadId, ThreadKind, ThreadSpec};
-pub use timeline::{Event, LabelsId, NO_LABELS, Sample};
+pub use timeline::{Event, LabelsId, NO_BCI, NO_LABELS, Sample};
 pub use tree::{Children, NO_NODE, NodeId, Tree, UNKNOWN_SITE};

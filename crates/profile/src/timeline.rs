@@ -8,6 +8,9 @@ pub type LabelsId = u32;
 /// Of a sample without labels.
 pub const NO_LABELS: LabelsId = 0;
 
+/// Of a sample that does not say where its method was.
+pub const NO_BCI: u32 = u32::MAX;
+
 /// One sample: at this time, this context was charged this much.
 ///
 /// Samples repeat what the tree's metrics already add up; they are what a cut by time or label works on.
@@ -25,6 +28,8 @@ pub struct Sample {
     pub value: u64,
     /// What it was on behalf of: a request, a user, a phase. [`NO_LABELS`] for nothing in particular.
     pub labels: LabelsId,
+    /// Where the context's method was: a bytecode index, or [`NO_BCI`].
+    pub bci: u32,
 }
 
 /// Something that took place over a stretch of time: a collection, a compilation, a span of the application.

@@ -27,7 +27,7 @@ fn sampled() -> Profile {
         let node = b.child(b.root(thread), methods[time as usize % 2], UNKNOWN_SITE);
         b.add(node, cpu, 10);
         let labels = b.labels(if time % 3 == 0 { &[("request", "7"), ("user", "bob")] } else { &[] });
-        b.sample(Sample { time, thread, node, metric: cpu, value: 10, labels });
+        b.sample(Sample { time, thread, node, metric: cpu, value: 10, labels, bci: NO_BCI });
     }
     let name = b.string("gc.pause");
     b.event(Event { time: 2, duration: 3, thread: NO_THREAD, name, details: Vec::new() });

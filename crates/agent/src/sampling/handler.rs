@@ -9,6 +9,7 @@ use quipu_arena::layout::{event, header, run_state};
 use super::clock;
 use super::labels;
 use super::lost::{self, Cause};
+use super::published;
 use super::walk::{Interrupted, Stack};
 use super::watch::{Identity, Watch};
 use super::{Engine, monotonic};
@@ -126,10 +127,19 @@ fn take(engine: &Engine, watch: &Watch, thread: Identity, event: u32, value: u64
     let time = monotonic();
     let Identity { tid, env, id } = thread;
     let interrupted = Interrupted { tid, env, ucontext };
+    let published = published::slot(engine.arena, env);
+    let (walker, arena, contexts) = (&engine.walker, engine.arena, &engine.contexts);
     // SAFETY: the identity is this thread's, so the environment is; the context is the handler's.
-    let stack = unsafe { engine.walker.walk(engine.arena, &engine.contexts, interrupted) };
+    let stack = unsafe {
+        match published {
+            Some(slot) => walker
+                .walk_published(arena, contexts, interrupted, slot)
+                .map(|context| Stack { context, virtual_thread: None }),
+            None => walker.walk(arena, contexts, interrupted),
+        }
+    };
     let Some(Stack { mut context, virtual_thread }) = stack else { return };
-    if event == event::CPU {
+    if event == event::CPU && published.is_none() {
         // What was read is this thread's if the watch still is.
         let own = || watch.of(tid) == Some(thread);
         let kernel = watch.kernel();

@@ -15,6 +15,7 @@ mod lost;
 mod memory;
 mod methods;
 mod names;
+mod published;
 mod threads;
 mod upkeep;
 mod virtual_threads;
@@ -144,13 +145,25 @@ pub fn set(session: &'static Session, env: &mut Env<'_>, wanted: &Wanted) -> Res
             engine.end(env);
             return Err(text(why));
         }
+        engine.find_published(session, env);
         session.note("sampling.walker", &engine.walker.name());
+        if session.options().sites {
+            session.note("sampling.sites", "told apart");
+        }
         engine.set_cpu(session, wanted.cpu);
         engine.set_wall(session, env, wanted.wall).map_err(text)?;
         engine.wake();
     }
     state.wanted = wanted.clone();
     Ok(())
+}
+
+/// Classes were instrumented, or are as they were: where a sample finds its context changes.
+pub fn instrumented(session: &Session, env: &Env<'_>) {
+    match ENGINE.get().filter(|_| session.plan().is_some()) {
+        Some(engine) => engine.find_published(session, env),
+        None => published::end(),
+    }
 }
 
 /// Has all that was seen so far written to the arena, names included.
@@ -287,6 +300,13 @@ impl Engine {
         })??;
         lock(&self.upkeep).find_threads(self);
         Ok(())
+    }
+
+    /// If methods publish where they are, samples look there.
+    fn find_published(&self, session: &Session, env: &Env<'_>) {
+        if let Some(structs) = Library::of(session.vm).and_then(Structs::of) {
+            published::begin(session, env, &structs, self.walker.memory(), self.vm_threads.env());
+        }
     }
 
     /// Switches everything off.

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use quipu_arena::record::Record;
+use quipu_arena::record::{NO_GROUP, Record};
 use quipu_arena::writer::ArenaWriter;
 use quipu_jvm::jni::kind;
 use quipu_jvm::sys::JNIEnv;
@@ -20,6 +20,7 @@ use super::lost::{self, Cause};
 use super::memory::{Zeroed, reserve};
 use super::watch::{Identity, Watch};
 use crate::locks::lock;
+use crate::session::Session;
 
 /// Threads that can be watched at the same time, and the largest descriptor of a perf event.
 const MOST: usize = 1 << 16;
@@ -228,6 +229,7 @@ impl Threads {
             id: watched.id,
             java: watched.java.into(),
             tid: tid.unsigned_abs(),
+            group: group_of(arena, &watched.name, false),
             name: &watched.name,
         });
         watched.told = told.is_some();
@@ -272,6 +274,11 @@ impl Threads {
         }
         watched.clock = None;
     }
+}
+
+/// The group of a thread with this name.
+pub fn group_of(arena: &ArenaWriter, name: &[u8], is_virtual: bool) -> u32 {
+    Session::get().and_then(|session| session.groups.meet(arena, name, is_virtual)).unwrap_or(NO_GROUP)
 }
 
 /// Whether a name is like a pattern, in which `*` stands for anything.

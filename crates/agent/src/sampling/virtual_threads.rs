@@ -11,6 +11,7 @@ use quipu_arena::record::Record;
 use quipu_arena::writer::ArenaWriter;
 
 use super::memory::{Zeroed, reserve};
+use super::threads::group_of;
 
 /// Virtual threads whose names can be waiting to be told.
 const ENTRIES: usize = 4096;
@@ -86,7 +87,8 @@ impl VirtualThreads {
             let name = name.get(..entry.length.load(Ordering::Relaxed) as usize).unwrap_or_default();
             let id = number(entry.id.load(Ordering::Relaxed));
             // When the arena is full, the thread stays nameless.
-            let _ = arena.log(&Record::SampledThread { id, java: 2, tid: 0, name });
+            let group = group_of(arena, name, true);
+            let _ = arena.log(&Record::SampledThread { id, java: 2, tid: 0, group, name });
             entry.state.store(state::FREE, Ordering::Release);
         }
     }

@@ -24,6 +24,8 @@ use super::virtual_threads::{self, VirtualThreads};
 
 /// Frames of one walk; older ones are cut off.
 pub const DEEPEST: usize = 4096;
+/// Frames that are looked at for the Java method that is running: so many of machine code may lie above it.
+const YOUNGEST: usize = 24;
 /// Walks that can be under way at the same time: with 200 busy threads on two processors, each with 2,000 frames, 64 were
 /// not always enough.
 const AT_ONCE: usize = 512;
@@ -188,6 +190,44 @@ impl Walker {
         found.map(|context| Stack { context, virtual_thread })
     }
 
+    /// The context of this thread in the tree of exact counts, where it has published `slot`, and below it the Java method
+    /// that is running: it may be one that calls nothing, and so publishes nothing. `None` if there is no room. For signal
+    /// handlers.
+    ///
+    /// # Safety
+    /// As [`Walker::walk`].
+    pub unsafe fn walk_published(
+        &self,
+        arena: &ArenaWriter,
+        contexts: &Contexts,
+        thread: Interrupted,
+        slot: u64,
+    ) -> Option<u32> {
+        let insert = Insert { arena, contexts };
+        let context = insert.published(slot)?;
+        let How::Own(own) = &self.how else { return Some(context) };
+        const NONE: Frame = Frame { kind: Kind::Machine, code: 0, bci: 0 };
+        let mut frames = [NONE; YOUNGEST];
+        // SAFETY: the caller's promise.
+        let registers = unsafe { Registers::of(thread.ucontext) };
+        let vm_thread = (thread.env as usize).wrapping_sub(self.env);
+        let Walked { count, .. } = own.walk(vm_thread, &registers, self.modules(), &mut frames);
+        let frames = frames.get(..count)?;
+        let native = frames.first().is_some_and(|frame| frame.kind == Kind::Machine);
+        let Some(found) = frames.iter().find(|frame| frame.kind != Kind::Machine) else {
+            return Some(context);
+        };
+        let kind = match found.kind {
+            Kind::Interpreted if !native => frame::INTERPRETED,
+            Kind::C1 if !native => frame::C1,
+            Kind::C2 if !native => frame::C2,
+            Kind::Nameless | Kind::Machine => return Some(context),
+            _ => frame::NATIVE,
+        };
+        let place = place_word(kind, u32::try_from(found.bci).ok());
+        insert.find(Context { code: found.code as u64, parent: context, place })
+    }
+
     /// The context of what the thread was doing in the kernel, below its own, if what was read is its `own`; `None` if there
     /// is no room. For signal handlers.
     pub fn enter_kernel(
@@ -322,6 +362,23 @@ unsafe fn walk_by_hotspot(
     }
 }
 
+/// The context of a thread that waits, in the tree of exact counts, with the method that waits below it.
+pub fn insert_published(
+    arena: &ArenaWriter,
+    contexts: &Contexts,
+    slot: u64,
+    youngest: Option<&jvmtiFrameInfo>,
+) -> Option<u32> {
+    let insert = Insert { arena, contexts };
+    let context = insert.published(slot)?;
+    let Some(frame) = youngest.filter(|frame| !frame.method.is_null()) else { return Some(context) };
+    let place = match u32::try_from(frame.location) {
+        Ok(bci) => place_word(frame::JAVA, Some(bci)),
+        Err(_) => place_word(frame::NATIVE, None),
+    };
+    insert.find(Context { code: frame.method as usize as u64, parent: context, place })
+}
+
 /// The context of a stack that the VM walked. Not in signal handlers, though it could be.
 pub fn insert_waiting(arena: &ArenaWriter, contexts: &Contexts, frames: &[jvmtiFrameInfo]) -> Option<u32> {
     let insert = Insert { arena, contexts };
@@ -358,6 +415,10 @@ impl Insert<'_> {
             context = self.find(next)?;
         }
         Some(context)
+    }
+
+    fn published(&self, slot: u64) -> Option<u32> {
+        self.find(Context { code: slot, parent: 0, place: place_word(frame::PUBLISHED, None) })
     }
 
     fn failed(&self, cause: Cause) -> Option<u32> {

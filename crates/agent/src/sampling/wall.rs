@@ -14,6 +14,7 @@ use quipu_jvm::{Env, Thread};
 
 use super::labels;
 use super::lost::{self, Cause};
+use super::published;
 use super::walk::{self, DEEPEST};
 use super::watch::Watch;
 use super::{Engine, monotonic};
@@ -95,7 +96,7 @@ impl Round<'_> {
             let java = engine.threads.thread(env, tid)?;
             let state = self.state(java, tid)?;
             if state != run_state::RUNNING {
-                let context = stack(engine, java, frames)?;
+                let context = stack(engine, env, java, frames)?;
                 watch.set_last_context(id, context);
                 self.append(thread, context, state);
             }
@@ -147,9 +148,15 @@ impl Round<'_> {
     }
 }
 
-/// The context of a thread that waits. The VM walks its stack; a thread that starts to run meanwhile is walked when it
-/// comes to a safepoint.
-fn stack(engine: &Engine, thread: Thread<'_>, frames: &mut [jvmtiFrameInfo]) -> Option<u32> {
+/// The context of a thread that waits: the one that it has published, with the method that waits. Otherwise the VM walks its
+/// stack; a thread that starts to run meanwhile is walked when it comes to a safepoint.
+fn stack(engine: &Engine, env: &Env<'_>, thread: Thread<'_>, frames: &mut [jvmtiFrameInfo]) -> Option<u32> {
+    if let Some(slot) = published::slot_of(engine.arena, env, thread) {
+        let youngest = frames.get_mut(..1)?;
+        let count = engine.jvmti.stack_trace(Some(thread), 0, youngest).ok()?;
+        let youngest = youngest.first().filter(|_| count > 0);
+        return walk::insert_published(engine.arena, &engine.contexts, slot, youngest);
+    }
     let count = engine.jvmti.stack_trace(Some(thread), 0, frames).ok()?;
     walk::insert_waiting(engine.arena, &engine.contexts, frames.get(..count)?)
 }

@@ -55,7 +55,8 @@ impl ThreadObjects {
 
     /// The object that a global reference stands for.
     pub fn global(&self, reference: usize) -> Option<usize> {
-        self.oops.handle(self.memory, reference).map(|reference| reference.object)
+        // The lowest bits tell kinds of references apart.
+        self.oops.handle(self.memory, reference & !3).map(|reference| reference.object)
     }
 
     /// The object that a field refers to, or an element of an array that begins at `field`.

@@ -36,6 +36,9 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Profile, ReadError> {
     }
     let mut samples = file.read_or_default(*b"SAMP", |r| tables::samples(r, sizes))?;
     let label_sets = file.read_or_default(*b"LABL", |r| tables::labels(r, sizes.strings, &mut samples))?;
+    if file.has(*b"PLAC") {
+        file.read(*b"PLAC", |r| tables::places(r, &mut samples))?;
+    }
     let events = file.read_or_default(*b"EVNT", |r| tables::events(r, sizes))?;
     let (meta, run) = (file.json(*b"META")?, file.json(*b"RUN ")?);
     Ok(Profile { meta, run, strings, methods, threads, tree, metrics, label_sets, samples, events })

@@ -2,7 +2,7 @@
 
 use super::section::{self, END};
 use super::{Contents, FORMAT_VERSION, MAGIC, nodes, tables};
-use crate::{Meta, Profile, Run, UNKNOWN_SITE};
+use crate::{Meta, NO_BCI, Profile, Run, UNKNOWN_SITE};
 
 pub(super) fn encode(profile: &Profile, contents: Contents) -> Vec<u8> {
     let columns = columns(profile, contents);
@@ -59,6 +59,9 @@ fn columns(profile: &Profile, contents: Contents) -> Vec<Column> {
     }
     if !profile.label_sets.is_empty() {
         jobs.push((*b"LABL", Box::new(|out| tables::put_labels(out, profile))));
+    }
+    if profile.samples.iter().any(|sample| sample.bci != NO_BCI) {
+        jobs.push((*b"PLAC", Box::new(|out| tables::put_places(out, &profile.samples))));
     }
     if !profile.events.is_empty() {
         jobs.push((*b"EVNT", Box::new(|out| tables::put_events(out, &profile.events))));

@@ -3,7 +3,7 @@
 use super::bytes::{Reader, put, put_str};
 use super::error::ReadError;
 use crate::{
-    Aggregation, Block, Event, Line, Method, MethodFlags, Metric, MetricKind, MetricSpec, NO_LABELS,
+    Aggregation, Block, Event, Line, Method, MethodFlags, Metric, MetricKind, MetricSpec, NO_BCI, NO_LABELS,
     NO_THREAD, NodeId, Profile, Sample, StrId, Strings, Thread, ThreadKind, Unit,
 };
 
@@ -252,9 +252,25 @@ pub(super) fn samples(reader: &mut Reader<'_>, sizes: Sizes) -> Result<Vec<Sampl
             metric: reader.index(sizes.metrics)?,
             value: reader.varint()?,
             labels: NO_LABELS,
+            bci: NO_BCI,
         });
     }
     if samples.is_sorted() { Ok(samples) } else { Err(reader.malformed("samples are out of order")) }
+}
+
+/// Where each sample's method was; 0 if that is not known.
+pub(super) fn put_places(out: &mut Vec<u8>, samples: &[Sample]) {
+    samples.iter().for_each(|sample| put(out, u64::from(sample.bci.wrapping_add(1))));
+}
+
+/// Fills in where each sample's method was.
+pub(super) fn places(reader: &mut Reader<'_>, samples: &mut [Sample]) -> Result<(), ReadError> {
+    for sample in samples.iter_mut() {
+        let place =
+            u32::try_from(reader.varint()?).map_err(|_| reader.malformed("a bytecode index is too large"))?;
+        sample.bci = place.wrapping_sub(1);
+    }
+    if samples.is_sorted() { Ok(()) } else { Err(reader.malformed("samples are out of order")) }
 }
 
 pub(super) fn put_labels(out: &mut Vec<u8>, profile: &Profile) {

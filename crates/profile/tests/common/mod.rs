@@ -123,6 +123,7 @@ fn filled(labels: bool) -> Profile {
             metric: time,
             value: 1_000_000,
             labels: set,
+            bci: if i % 2 == 0 { i } else { NO_BCI },
         });
         b.event(Event {
             time: 77 * u64::from(i),

@@ -20,9 +20,6 @@ public final class Cursor {
     /** Whether the machine has the lower half of a long at the lower address. */
     private static final boolean LITTLE = isLittleEndian();
 
-    /** Roots of a tree, told apart by the node's site field. */
-    private static final int ROOT_CALLS = 0, ROOT_LOADING = 1, ROOT_HIDDEN = 2;
-
     /** Address of the slot in which the next callee finds its node. */
     public long slot;
 
@@ -81,9 +78,9 @@ public final class Cursor {
         U.setMemory(table, 4L * FIRST_TABLE, (byte) 0);
         mask = FIRST_TABLE - 1;
         boolean room = grow(3 * Layout.ROOT_SIZE);
-        start = room ? root(ROOT_CALLS) : Probe.SINK + Layout.NODE_SLOTS;
-        loading = room ? root(ROOT_LOADING) : start;
-        hidden = room ? root(ROOT_HIDDEN) : start;
+        start = room ? root(Layout.ROOT_CALLS) : Probe.SINK + Layout.NODE_SLOTS;
+        loading = room ? root(Layout.ROOT_LOADING) : start;
+        hidden = room ? root(Layout.ROOT_HIDDEN) : start;
         slot = start;
     }
 
@@ -101,14 +98,14 @@ public final class Cursor {
 
     /** Gives the thread its tally. */
     void openTally() {
-        long opened = group == UNCOUNTED ? 0 : Natives.tally(tree, ROOT_CALLS);
+        long opened = group == UNCOUNTED ? 0 : Natives.tally(tree, Layout.ROOT_CALLS);
         tally = ownTally = opened != 0 ? opened : Tally.nobodys;
     }
 
     /** The tally for what loads classes. */
     long loadingTally() {
         if (loadingTally == 0) {
-            long opened = group == UNCOUNTED ? 0 : Natives.tally(tree, ROOT_LOADING);
+            long opened = group == UNCOUNTED ? 0 : Natives.tally(tree, Layout.ROOT_LOADING);
             loadingTally = opened != 0 ? opened : Tally.nobodys;
         }
         return loadingTally;
@@ -146,7 +143,8 @@ public final class Cursor {
     }
 
     private long root(int kind) {
-        long node = allocate(Layout.ROOT_WORD, 0, Layout.ROOT_SIZE, Layout.ROOT_SLOTS, kind, 0);
+        long node = allocate(Layout.ROOT_WORD, 0, Layout.ROOT_SIZE, Layout.ROOT_SLOTS, kind,
+                kind == Layout.ROOT_HIDDEN ? Layout.HIDDEN : 0);
         return node + Layout.NODE_SLOTS;
     }
 

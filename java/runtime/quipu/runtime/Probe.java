@@ -272,7 +272,7 @@ public final class Probe {
             return refuse();
         }
         int site = (int) ((slot - owner - Layout.NODE_SLOTS) / Layout.SLOT_SIZE);
-        if (U.getInt(owner + Layout.NODE_DEPTH) > maxDepth) {
+        if ((U.getInt(owner + Layout.NODE_DEPTH) & ~Layout.HIDDEN) > maxDepth) {
             // Below the deepest level all methods are children of that level's context.
             parent = U.getInt(owner + Layout.NODE_PARENT);
             site = 0;
@@ -359,6 +359,12 @@ public final class Probe {
     static void tallyAll() {
         NOWHERE.openTally();
         Cursors.tallyAll();
+    }
+
+    /** What a thread has published that waits; 0 if it has no cursor. */
+    static long slotOf(Thread thread) {
+        Cursor cursor = Cursors.of(thread, U.getLong(thread, TID));
+        return cursor == null ? 0 : cursor.slot;
     }
 
     /** What the current thread has published. */

@@ -36,9 +36,17 @@ pub struct Reference {
 impl Oops {
     /// How this VM writes them; `narrow` if references in objects are four bytes wide. `None` if it does not say.
     pub fn of(structs: &Structs, memory: Memory, narrow: bool) -> Option<Oops> {
-        let word = |name| memory.word(structs.address(c"CompressedOops", name)? as usize);
+        // As JDKs of different ages call it.
+        let word = |names: [&std::ffi::CStr; 2]| {
+            let address = names.iter().find_map(|name| structs.address(c"CompressedOops", name))?;
+            memory.word(address as usize)
+        };
         let narrow = match narrow {
-            true => Some((word(c"_base")?, word(c"_shift")? as u32 & 31)),
+            true => {
+                let (base, shift) =
+                    (word([c"_base", c"_narrow_oop._base"])?, [c"_shift", c"_narrow_oop._shift"]);
+                Some((base, word(shift)? as u32 & 31))
+            }
             false => None,
         };
         Some(Oops { narrow, colours: Colours::of(structs, memory) })

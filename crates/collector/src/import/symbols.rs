@@ -12,7 +12,7 @@ use object::{Endianness, ReadCache, ReadRef};
 use quipu_arena::reader::Contents;
 use quipu_arena::record::Record;
 
-use crate::kernel::{self, Kernel};
+use super::kernel::{self, Kernel};
 
 /// Files that are larger than this together are not read: the largest `libjvm.so` with symbols is a tenth of it. Their names
 /// are the target's, which may name one file in many ways.

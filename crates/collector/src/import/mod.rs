@@ -1,0 +1,150 @@
+//! From an arena to a profile.
+//!
+//! The arena has one tree for each thread that ran at the same time as others, with a node for every slot it was reached
+//! through, and beside it the stacks that samplers met; the profile has one tree for each group of threads, canonical, and
+//! in it one node for each context, whatever measured it. Nothing here trusts the arena: what makes no sense is left out
+//! and counted.
+//!
+//! - [`methods`] are named by those who rewrote them and by those who met them on a stack;
+//! - [`threads`] are in groups, the same for all kinds;
+//! - [`nodes`] have what was counted;
+//! - [`samples`] are put where there are nodes already, or make their own.
+
+mod budget;
+mod kernel;
+mod methods;
+mod nodes;
+mod samples;
+mod symbols;
+mod threads;
+
+use std::collections::HashMap;
+
+use quipu_arena::reader::{Contents, Node, NotAnArena};
+use quipu_arena::record::Record;
+use quipu_classfile::mutf8;
+use quipu_profile::{Builder, Profile};
+
+use methods::Methods;
+pub use nodes::{CHARGED_METRIC, LOADING_SUFFIX, SAMPLES_METRIC, WITHOUT_CONTEXTS};
+use threads::Threads;
+
+/// Reads the profile out of an arena's bytes.
+pub fn profile(bytes: &[u8]) -> Result<Profile, NotAnArena> {
+    profile_since(bytes, None)
+}
+
+/// Counts at one moment, to be taken off those at a later one.
+#[derive(Debug, Default)]
+pub struct Baseline {
+    /// Calls, bytecodes and what was charged, by offset.
+    nodes: HashMap<u64, [u64; 3]>,
+    samples: samples::Before,
+}
+
+impl Baseline {
+    /// What an arena has counted so far.
+    pub fn read(bytes: &[u8]) -> Result<Baseline, NotAnArena> {
+        let contents = Contents::read(bytes)?;
+        let count = |node: &Node| (node.at, [node.calls, node.bytecodes, node.charged]);
+        Ok(Baseline {
+            nodes: contents.nodes.iter().map(count).collect(),
+            samples: samples::Before::of(&contents),
+        })
+    }
+}
+
+/// Reads what an arena has counted since a baseline.
+pub fn profile_since(bytes: &[u8], baseline: Option<&Baseline>) -> Result<Profile, NotAnArena> {
+    let mut contents = Contents::read(bytes)?;
+    if let Some(before) = baseline {
+        for node in &mut contents.nodes {
+            if let Some([calls, bytecodes, charged]) = before.nodes.get(&node.at) {
+                node.calls = node.calls.wrapping_sub(*calls);
+                node.bytecodes = node.bytecodes.wrapping_sub(*bytecodes);
+                node.charged = node.charged.wrapping_sub(*charged);
+            }
+        }
+    }
+    let mut builder = Builder::with_capacity(contents.nodes.len());
+    let taken = samples::Taken::of(&contents, baseline.map(|before| &before.samples));
+    let mut methods = Methods::read(&contents, &mut builder);
+    let mut threads = Threads::read(&contents, taken.threads());
+    describe(&contents, &mut builder);
+    // A profile that was only sampled has no counts, and does not say that they were zero. What code that an earlier profile
+    // instrumented still counts is not part of it.
+    let placed = if counts(&contents) {
+        nodes::feed(&contents, &methods, &mut threads, &taken, &mut builder)
+    } else {
+        nodes::Placed::default()
+    };
+    let beyond = samples::feed(&contents, &taken, &mut methods, &mut threads, &placed, &mut builder);
+    let lost = &mut builder.meta.lost;
+    let damage = &contents.damage;
+    for (cause, n) in [
+        ("contexts.refused", contents.header.refused),
+        ("arena.damaged.chunks", damage.chunks),
+        ("arena.damaged.records", damage.records),
+        ("arena.damaged.nodes", damage.nodes + damage.slots + placed.unnamed),
+        ("arena.damaged.samples", damage.samples + beyond),
+        ("classes.left", contents.header.classes_left),
+        ("methods.left", contents.header.methods_left),
+    ] {
+        if n > 0 {
+            lost.insert(cause.to_owned(), n);
+        }
+    }
+    Ok(builder.finish())
+}
+
+/// Whether anything was instrumented to be counted or sampled. Arenas that were written without an agent do not say so.
+fn counts(contents: &Contents<'_>) -> bool {
+    let mut kinds = contents.facts(b"kind").peekable();
+    match kinds.peek() {
+        None => contents.sampled.samples.is_empty(),
+        Some(_) => kinds.any(|kind| kind == b"exact" || kind == b"bytecodes"),
+    }
+}
+
+fn describe(contents: &Contents<'_>, builder: &mut Builder) {
+    for record in contents.of_this_profile() {
+        match *record {
+            Record::Info { key, value } => {
+                let (key, value) = (mutf8::decode(key), mutf8::decode(value));
+                match key.as_str() {
+                    "java.vm.name" => builder.meta.jvm.name = value,
+                    "java.vm.version" => builder.meta.jvm.version = value,
+                    "java.vendor" => builder.meta.jvm.vendor = value,
+                    "java.command" => builder.meta.target.main = value,
+                    key if key.starts_with("pin.") => {
+                        builder.meta.pins.insert(key.trim_start_matches("pin.").to_owned(), value);
+                    }
+                    key if key.starts_with("option.") => {
+                        builder.meta.options.push((key.trim_start_matches("option.").to_owned(), value));
+                    }
+                    key if key.starts_with("start.") => builder.run.extra.push((key.to_owned(), value)),
+                    key if key == "kind" || key.starts_with("sampling.") => {}
+                    _ => builder.meta.extra.push((key, value)),
+                }
+            }
+            Record::Left { what, why } => {
+                let what = mutf8::decode(what).replace('/', ".");
+                builder.run.extra.push((format!("left alone: {what}"), mutf8::decode(why)));
+            }
+            _ => {}
+        }
+    }
+    let header = &contents.header;
+    builder.run.pid = Some(header.pid);
+    builder.run.started = Some(header.created);
+    builder.run.duration = header.ended_at.checked_sub(header.created);
+    if header.classes > 0 {
+        builder.run.cost.push(format!(
+            "rewrote {} methods of {} classes in {} ms",
+            header.methods,
+            header.classes,
+            header.rewrite_nanos / 1_000_000
+        ));
+    }
+    builder.run.cost.push(format!("the arena took {} KB", header.used.saturating_add(header.tallied) / 1024));
+}

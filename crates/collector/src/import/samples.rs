@@ -1,0 +1,440 @@
+//! Samples: each is put into the node of its context. While everything is counted, that is a node which has counts; other
+//! contexts are stacks that were walked.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use quipu_arena::layout::{CAUSES, event, frame, run_state};
+use quipu_arena::reader::Contents;
+use quipu_arena::record::Record;
+use quipu_arena::sampled::{Context, Sample};
+use quipu_classfile::mutf8;
+use quipu_profile::{
+    Builder, LabelsId, MetricId, MetricSpec, NO_BCI, NO_LABELS, NodeId, Sample as Timed, ThreadId,
+    UNKNOWN_SITE, Unit,
+};
+
+use super::budget::Budget;
+use super::methods::{Methods, foreign};
+use super::nodes::{Counted, Placed};
+use super::threads::Threads;
+
+/// What samplers had seen at one moment.
+#[derive(Debug, Default)]
+pub struct Before {
+    /// Where the last sample is.
+    at: u64,
+    /// The latest time that was told, by a sample or by the engine.
+    time: u64,
+    walks: u64,
+    lost: [u64; CAUSES.len()],
+}
+
+impl Before {
+    /// What an arena has so far.
+    pub fn of(contents: &Contents<'_>) -> Before {
+        let samples = contents.sampled.samples.iter().map(|sample| sample.time);
+        Before {
+            at: contents.sampled.samples.iter().map(|sample| sample.at).max().unwrap_or(0),
+            time: samples.chain(beginnings(contents)).max().unwrap_or(0),
+            walks: contents.header.walks,
+            lost: contents.header.lost,
+        }
+    }
+}
+
+/// The samples of this profile.
+pub struct Taken<'c> {
+    contents: &'c Contents<'c>,
+    samples: Vec<&'c Sample>,
+    /// When sampling began, if it began in this profile.
+    began: Option<u64>,
+    walks: u64,
+    lost: Vec<(&'static str, u64)>,
+}
+
+impl<'c> Taken<'c> {
+    /// Those after `before`, if given.
+    pub fn of(contents: &'c Contents<'c>, before: Option<&Before>) -> Taken<'c> {
+        let none = Before::default();
+        let before = before.unwrap_or(&none);
+        let lost = CAUSES.iter().zip(contents.header.lost).zip(before.lost);
+        // One that was on its way when the profile began belongs to the one before.
+        let of_this = |sample: &&Sample| sample.at > before.at && sample.time >= contents.began();
+        Taken {
+            contents,
+            samples: contents.sampled.samples.iter().filter(of_this).collect(),
+            began: beginnings(contents).filter(|&time| time > before.time).min(),
+            walks: contents.header.walks.saturating_sub(before.walks),
+            lost: lost
+                .filter(|((_, now), then)| now > then)
+                .map(|((c, now), then)| (*c, now - then))
+                .collect(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.samples.is_empty()
+    }
+
+    /// Ids of the threads that have samples of their own, apart from those in contexts that were published.
+    pub fn threads(&self) -> HashSet<u32> {
+        self.samples.iter().map(|sample| sample.thread).collect()
+    }
+
+    /// Slots that threads had published when they were sampled; some of them many times.
+    pub fn published(&self) -> impl Iterator<Item = u64> + '_ {
+        self.samples.iter().filter_map(|sample| Some(published(self.contents, sample.context)?.slot))
+    }
+}
+
+/// A context in the tree of exact counts: the slot that was published, and the method that ran, if that is known.
+struct Published {
+    slot: u64,
+    running: Option<Context>,
+}
+
+fn published(contents: &Contents<'_>, context: u32) -> Option<Published> {
+    let context = contents.sampled.contexts.get(context as usize).copied()?;
+    if context.kind == frame::PUBLISHED {
+        return Some(Published { slot: context.code, running: None });
+    }
+    let above = contents.sampled.contexts.get(context.parent? as usize)?;
+    (above.kind == frame::PUBLISHED).then_some(Published { slot: above.code, running: Some(context) })
+}
+
+/// Puts samples into the builder; returns how many contexts were left out because there were too many.
+pub fn feed(
+    contents: &Contents<'_>,
+    taken: &Taken<'_>,
+    methods: &mut Methods,
+    threads: &mut Threads,
+    placed: &Placed,
+    builder: &mut Builder,
+) -> u64 {
+    builder.meta.lost.extend(taken.lost.iter().map(|&(cause, n)| (cause.to_owned(), n)));
+    if taken.began.is_none() && taken.samples.is_empty() {
+        return 0;
+    }
+    describe(contents, taken, builder);
+    let first = taken.samples.iter().map(|sample| sample.time).min();
+    let mut feeder = Feeder {
+        contents,
+        methods,
+        threads,
+        placed,
+        builder,
+        base: taken.began.into_iter().chain(first).min().unwrap_or(0),
+        sites: contents.facts(b"sampling.sites").next().is_some(),
+        told_labels: told_labels(contents),
+        labels: HashMap::new(),
+        counted: HashMap::new(),
+        nodes: HashMap::new(),
+        metrics: HashMap::new(),
+        budget: Budget::of(contents.size()),
+    };
+    for sample in &taken.samples {
+        feeder.feed(sample);
+    }
+    feeder.budget.refused()
+}
+
+fn describe(contents: &Contents<'_>, taken: &Taken<'_>, builder: &mut Builder) {
+    for key in ["cpu.clock", "cpu.clock.why", "walker"] {
+        if let Some(value) = facts(contents, key).pop() {
+            builder.run.extra.push((key.to_owned(), value));
+        }
+    }
+    // Whoever may have that clock may know what the kernel does, too.
+    if facts(contents, "cpu.clock").pop().is_some() {
+        let told = match facts(contents, "cpu.clock.why").pop() {
+            None => "told".to_owned(),
+            Some(why) => format!("not told: {why}"),
+        };
+        builder.run.extra.push(("cpu.kernel".to_owned(), told));
+    }
+    builder.run.extra.push(("stack walks".to_owned(), taken.walks.to_string()));
+    let header = &contents.header;
+    if header.samples > 0 {
+        builder.run.cost.push(format!(
+            "took {} samples of {:.1} us each",
+            header.samples,
+            header.sampling_nanos as f64 / header.samples as f64 / 1e3
+        ));
+    }
+}
+
+/// What the engine said under `sampling.KEY`, in order.
+fn facts(contents: &Contents<'_>, key: &str) -> Vec<String> {
+    contents.facts(format!("sampling.{key}").as_bytes()).map(mutf8::decode).collect()
+}
+
+/// When sampling was begun, each time, on the target's clock.
+fn beginnings(contents: &Contents<'_>) -> impl Iterator<Item = u64> {
+    facts(contents, "began").into_iter().filter_map(|time| time.parse().ok())
+}
+
+/// Sets of labels by number: what each adds to which.
+fn told_labels(contents: &Contents<'_>) -> HashMap<u32, (u32, String, String)> {
+    let told = contents.records.iter().filter_map(|record| match *record {
+        Record::SampledLabel { set, before, key, value } => {
+            let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+            Some((set, (before, text(key), text(value))))
+        }
+        _ => None,
+    });
+    told.collect()
+}
+
+/// What a metric of samples is about: the event, and a part of it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Measured {
+    All,
+    /// Elapsed time, by what the thread was doing.
+    State(u32),
+    /// CPU time, by what kind of code was running.
+    Tier(&'static str),
+}
+
+/// What kind of code ran, by the youngest frame.
+fn tier(kind: u32) -> &'static str {
+    match kind {
+        frame::INTERPRETED => "interpreted",
+        frame::C1 => "c1",
+        frame::C2 => "c2",
+        frame::NATIVE | frame::FOREIGN => "native",
+        _ => "unknown",
+    }
+}
+
+/// Where a sample belongs.
+#[derive(Clone, Copy)]
+struct Place {
+    thread: ThreadId,
+    node: NodeId,
+    /// Where the node's method was.
+    bci: Option<u32>,
+}
+
+struct Feeder<'a> {
+    contents: &'a Contents<'a>,
+    methods: &'a mut Methods,
+    threads: &'a mut Threads,
+    placed: &'a Placed,
+    builder: &'a mut Builder,
+    /// The moment that is time 0 of the profile.
+    base: u64,
+    /// Whether two calls of a method from different places are two contexts.
+    sites: bool,
+    /// Sets of labels: what the target told, and the profile's numbers.
+    told_labels: HashMap<u32, (u32, String, String)>,
+    labels: HashMap<u32, LabelsId>,
+    /// Where a context is that leads through nodes with counts; none if it does not.
+    counted: HashMap<(ThreadId, u32), Option<Place>>,
+    /// Node of a context in a thread's tree.
+    nodes: HashMap<(ThreadId, u32), NodeId>,
+    metrics: HashMap<(u32, Measured), MetricId>,
+    /// Nodes and labels that may still come.
+    budget: Budget,
+}
+
+impl Feeder<'_> {
+    fn feed(&mut self, sample: &Sample) {
+        let Place { thread, node, bci } = self.place(sample);
+        let time = sample.time.saturating_sub(self.base);
+        let labels = self.labels(sample.labels);
+        let kind = self.context(sample.context).map_or(0, |context| context.kind);
+        // A part is told by itself and in the sum of all.
+        let part = match sample.event {
+            event::WALL => Measured::State(sample.state),
+            _ => Measured::Tier(tier(kind)),
+        };
+        for measured in [Measured::All, part] {
+            let Some(metric) = self.metric(sample.event, measured) else { continue };
+            self.builder.add(node, metric, sample.value);
+            if !matches!(measured, Measured::Tier(_)) {
+                let (value, bci) = (sample.value, bci.unwrap_or(NO_BCI));
+                self.builder.sample(Timed { time, thread, node, metric, value, labels, bci });
+            }
+        }
+    }
+
+    fn place(&mut self, sample: &Sample) -> Place {
+        if let Some(found) = published(self.contents, sample.context)
+            && let Some(place) = self.place_published(&found)
+        {
+            return place;
+        }
+        let thread = self.threads.of_sample(self.builder, sample.thread);
+        if let Some(place) = self.counted(thread, sample.context) {
+            return place;
+        }
+        let node = self.node(thread, sample.context);
+        let youngest = self.context(sample.context).filter(|youngest| is_java(youngest.kind));
+        Place { thread, node, bci: youngest.and_then(|youngest| youngest.bci) }
+    }
+
+    /// The method that ran may be one that publishes nothing, because it calls nothing: then it is a callee of the one that
+    /// did. One that is not counted works for the one that is.
+    fn place_published(&mut self, found: &Published) -> Option<Place> {
+        let (Counted { node, thread }, method, site) =
+            self.placed.publisher(self.contents, self.methods, found.slot)?;
+        let running = found.running.map(|frame| (self.methods.of_frame(self.builder, frame), frame.bci));
+        let (node, bci) = match running {
+            Some((running, bci)) if Some(running) == method => (node, bci),
+            Some((running, bci)) => match self.placed.callee(node, running, site) {
+                Some(callee) => (callee, bci),
+                None => (node, None),
+            },
+            None => (node, None),
+        };
+        Some(Place { thread, node, bci })
+    }
+
+    fn counted(&mut self, thread: ThreadId, context: u32) -> Option<Place> {
+        if let Some(&known) = self.counted.get(&(thread, context)) {
+            return known;
+        }
+        let place = self.place_counted(thread, context);
+        self.counted.insert((thread, context), place);
+        place
+    }
+
+    /// A stack that was walked while everything is counted: the methods that are counted lead to the context. The others
+    /// have none of their own, nor has what is called by a method that nobody looks into.
+    fn place_counted(&mut self, thread: ThreadId, context: u32) -> Option<Place> {
+        if self.placed.is_empty() {
+            return None;
+        }
+        let root = self.builder.root(thread);
+        let mut frames = Vec::new();
+        let mut at = Some(context);
+        while let Some(index) = at {
+            // Each is looked at anew for each context: a budget, as for nodes.
+            if !self.budget.take() {
+                return None;
+            }
+            let frame = self.context(index)?;
+            frames.push(frame);
+            at = frame.parent;
+        }
+        let (mut node, mut bci, mut site) = (root, None, UNKNOWN_SITE);
+        for frame in frames.into_iter().rev().filter(|frame| frame.kind <= frame::NATIVE) {
+            let method = self.methods.of_frame(self.builder, frame);
+            if let Some(callee) = self.placed.callee(node, method, site) {
+                (node, bci) = (callee, frame.bci);
+            } else {
+                bci = None;
+            }
+            site = frame.bci.and_then(|bci| i32::try_from(bci).ok()).unwrap_or(UNKNOWN_SITE);
+        }
+        (node != root).then_some(Place { thread, node, bci })
+    }
+
+    /// The profile's number of a set of labels.
+    fn labels(&mut self, set: u32) -> LabelsId {
+        if set == 0 {
+            return NO_LABELS;
+        }
+        if let Some(&labels) = self.labels.get(&set) {
+            return labels;
+        }
+        let mut pairs = BTreeMap::new();
+        let mut at = set;
+        // Each is made of one with a smaller number; the label added last counts.
+        while let Some((before, key, value)) = self.told_labels.get(&at) {
+            if !self.budget.take() {
+                self.budget.refuse();
+                break;
+            }
+            pairs.entry(key.as_str()).or_insert(value.as_str());
+            if *before >= at {
+                break;
+            }
+            at = *before;
+        }
+        let pairs: Vec<(&str, &str)> = pairs.into_iter().collect();
+        let labels = self.builder.labels(&pairs);
+        self.labels.insert(set, labels);
+        labels
+    }
+
+    fn metric(&mut self, event: u32, measured: Measured) -> Option<MetricId> {
+        if let Some(&metric) = self.metrics.get(&(event, measured)) {
+            return Some(metric);
+        }
+        let kind = match event {
+            event::CPU => "cpu",
+            event::WALL => "wall",
+            _ => return None,
+        };
+        let name = match measured {
+            Measured::All => kind.to_owned(),
+            Measured::Tier(tier) => format!("{kind}.{tier}"),
+            Measured::State(state) => {
+                let state = run_state::NAMES.get(state as usize).copied().unwrap_or("unknown");
+                format!("{kind}.{state}")
+            }
+        };
+        let period = self.period(kind);
+        let metric = self.builder.metric(MetricSpec::sampled(&name, Unit::Nanoseconds, period));
+        self.metrics.insert((event, measured), metric);
+        Some(metric)
+    }
+
+    /// Nanoseconds between samples. If the rate was changed, the longest: estimates of errors stay on the safe side.
+    fn period(&self, kind: &str) -> u64 {
+        let key = format!("{kind}.period");
+        facts(self.contents, &key).iter().filter_map(|text| text.parse().ok()).max().unwrap_or(0)
+    }
+
+    /// The node of a context. Stacks can be thousands deep, so this does not recurse.
+    fn node(&mut self, thread: ThreadId, context: u32) -> NodeId {
+        let mut missing = Vec::new();
+        let mut at = Some(context);
+        let mut node = self.builder.root(thread);
+        while let Some(context) = at {
+            if let Some(&known) = self.nodes.get(&(thread, context)) {
+                node = known;
+                break;
+            }
+            if !self.budget.take() {
+                self.budget.refuse();
+                return self.beyond(thread);
+            }
+            missing.push(context);
+            at = self.context(context).and_then(|context| context.parent);
+        }
+        for context in missing.into_iter().rev() {
+            let Some(frame) = self.context(context) else { continue };
+            let caller = frame.parent.and_then(|parent| self.context(parent));
+            let method = self.methods.of_frame(self.builder, frame);
+            // Code of a library without names is one place, however deep.
+            let above = caller.filter(|caller| caller.kind == frame::FOREIGN);
+            let above = above.map(|above| self.methods.of_frame(self.builder, above));
+            if !(self.methods.is_nameless(method) && above == Some(method)) {
+                // Two contexts that differ in the place of a frame are one, unless the user wants to tell them apart.
+                let site = caller.filter(|_| self.sites).and_then(|caller| i32::try_from(caller.bci?).ok());
+                node = self.builder.child(node, method, site.unwrap_or(UNKNOWN_SITE));
+            }
+            self.nodes.insert((thread, context), node);
+        }
+        node
+    }
+
+    /// Stands for all contexts of a thread that are beyond what the arena can have.
+    fn beyond(&mut self, thread: ThreadId) -> NodeId {
+        let method = foreign(self.builder, "[contexts beyond number]");
+        let root = self.builder.root(thread);
+        self.builder.child(root, method, UNKNOWN_SITE)
+    }
+
+    fn context(&self, index: u32) -> Option<Context> {
+        self.contents.sampled.contexts.get(index as usize).copied()
+    }
+}
+
+/// Whether a frame is of a Java method with a known place.
+fn is_java(kind: u32) -> bool {
+    (frame::JAVA..=frame::C2).contains(&kind)
+}
