@@ -599,7 +599,7 @@ mod tests {
         let mut bytes = sample();
         let (known, first) =
             (Contents::read(&bytes).unwrap().records.len(), layout::HEADER_SIZE + chunk::HEADER);
-        put(&mut bytes, first, &(crate::record::tag::SAMPLED_LABEL + 1).to_ne_bytes());
+        put(&mut bytes, first, &(crate::record::tag::START + 1).to_ne_bytes());
         let contents = Contents::read(&bytes).unwrap();
         assert_eq!((contents.damage, contents.records.len()), (Damage::default(), known - 1));
         // A record of a kind that is known, and cannot be read, is another matter; so is one of no kind.

@@ -13,7 +13,7 @@ use arena::Arena;
 use peak_alloc::PeakAlloc;
 use quipu_arena::append::{Context, Sample};
 use quipu_arena::layout::{self, VIRTUAL, event, frame, mark, place_word, run_state};
-use quipu_arena::record::{Record, flag};
+use quipu_arena::record::{NO_GROUP, Record, flag};
 use quipu_profile::Profile;
 
 #[global_allocator]
@@ -47,13 +47,14 @@ fn sample() -> Vec<u8> {
     Record::Tree { id: 1, group: 1 }.encode(&mut log);
     Record::Tree { id: 2, group: 2 }.encode(&mut log);
     Record::Info { key: b"java.vm.name", value: b"a JVM" }.encode(&mut log);
+    Record::Info { key: b"kind", value: b"exact" }.encode(&mut log);
     Record::Left { what: b"a/D", why: b"too long" }.encode(&mut log);
     for (code, native, name) in [(0x7000u64, 0, &b"run"[..]), (0x7008, 0, b"work"), (0x7010, 1, b"read")] {
         let (class, descriptor, source) = (b"a/B", b"()V", b"B.java");
         let lines: &[u8] = &[0, 0, 7, 0, 4, 0, 8, 0];
         Record::SampledMethod { code, native, class, name, descriptor, source, lines }.encode(&mut log);
     }
-    Record::SampledThread { id: 1, java: 1, tid: 77, group: 0, name: b"main" }.encode(&mut log);
+    Record::SampledThread { id: 1, java: 1, tid: 77, group: 1, name: b"main" }.encode(&mut log);
     Record::SampledThread { id: VIRTUAL | 30, java: 2, tid: 0, group: NO_GROUP, name: b"" }.encode(&mut log);
     Record::SampledModule { start: 1 << 20, end: 2 << 20, bias: 0, path: b"/nowhere/libx.so" }
         .encode(&mut log);
@@ -215,7 +216,13 @@ fn a_seed_for_the_fuzzer() {
 fn twenty_thousand_damaged_arenas() {
     let good = sample();
     let profile = quipu_collector::import::profile(&good).unwrap();
-    assert_eq!((profile.threads().len(), &profile.meta.lost.len()), (3, &0), "{:?}", profile.meta.lost);
+    let threads: Vec<_> = profile.threads().iter().map(|thread| profile.str(thread.name)).collect();
+    assert_eq!(
+        (threads.as_slice(), profile.meta.lost.len()),
+        (&["[virtual]", "main", "w-#"][..], 0),
+        "{:?}",
+        profile.meta.lost
+    );
     assert!(profile.has_sites() && profile.methods().iter().any(|method| !method.blocks.is_empty()));
 
     assert_eq!((cpu(&profile), profile.metric("wall").map(|wall| wall.total())), (3000, Some(3000)));

@@ -7,8 +7,8 @@ pub mod exercise;
 pub use exercise::check;
 use proptest::prelude::*;
 use quipu_profile::{
-    Builder, Event, Line, MethodFlags, MethodSpec, MetricSpec, NO_THREAD, Profile, Sample, ThreadKind,
-    ThreadSpec, Unit,
+    Builder, Event, Line, MethodFlags, MethodSpec, MetricSpec, NO_BCI, NO_THREAD, Profile, Sample,
+    ThreadKind, ThreadSpec, Unit,
 };
 use std::collections::BTreeMap;
 
@@ -94,7 +94,7 @@ pub fn everything() -> Profile {
     filled(true)
 }
 
-/// The same as it was when samples had no labels yet.
+/// The same as it was when samples had no labels and no places yet.
 pub fn everything_at_first() -> Profile {
     filled(false)
 }
@@ -123,7 +123,7 @@ fn filled(labels: bool) -> Profile {
             metric: time,
             value: 1_000_000,
             labels: set,
-            bci: if i % 2 == 0 { i } else { NO_BCI },
+            bci: if labels && i % 2 == 0 { i } else { NO_BCI },
         });
         b.event(Event {
             time: 77 * u64::from(i),
