@@ -85,7 +85,7 @@ pub fn start_thread(env: &Env<'_>, thread: Thread<'_>) -> Result<(), Error> {
 
 /// Changes the number of bytecodes from one sample to the next. A thread heeds it from its next sample on.
 pub fn set_granularity(session: &Session, every: u64) {
-    session.arena.set(header::EVERY, every.clamp(1, BytecodeSampling::MOST));
+    session.arena.set(header::EVERY, every.max(1));
 }
 
 /// The VM runs Java code on this thread while it rewrites classes, some of it rewritten already. That is not sampled.

@@ -7,6 +7,8 @@ use quipu_jvm::{Capabilities, Capability, Env, Jvm, Jvmti, Ref};
 use quipu_rewrite::kept;
 
 use crate::control;
+use crate::engine::{self, ENGINES};
+use crate::events::Listener;
 use crate::guard::guarded;
 use crate::hook;
 use crate::listeners;
@@ -72,10 +74,10 @@ unsafe fn attached(vm: *mut JavaVM, options: *const c_char) -> Result<(), String
     let (vm, options) = unsafe { (Jvm::from_raw(vm).ok_or("no VM")?, parse(options)?) };
     let session = match (Session::get(), options.stop) {
         (Some(session), true) => {
-            return vm.with_env(|env| start::stop(session, env)).and_then(|r| r).map_err(|e| e.to_string());
+            return vm.with_env(|env| start::stop(session, env)).map_err(|e| e.to_string())?;
         }
         (None, true) => return Err("nothing is being measured".to_owned()),
-        (Some(session), false) if session.plan().is_some() || sampling::current().any() => {
+        (Some(session), false) if engine::any(session) => {
             return Err("a profile is being taken already: end that one first".to_owned());
         }
         (Some(session), false) => session,
@@ -96,7 +98,7 @@ unsafe fn parse(options: *const c_char) -> Result<Options, String> {
         // SAFETY: the caller's promise.
         unsafe { CStr::from_ptr(options) }.to_string_lossy()
     };
-    Options::parse(&text).map_err(|e| e.to_string())
+    Options::parse(&text)
 }
 
 /// The same before there is a VM: `Thread` is yet to be loaded, and can get a field.
@@ -105,13 +107,14 @@ fn prepare_early(vm: Jvm, options: Options) -> Result<(), String> {
     let jvmti = vm.jvmti().map_err(text)?;
     // Nothing that instrumentation needs is asked for unless there is going to be some.
     let early = Capabilities::of(&[Capability::CAN_GENERATE_EARLY_CLASS_HOOK_EVENTS]);
-    let direct = options.exact && {
+    let direct = options.rewrites() && {
         let missing = jvmti.add_available_capabilities(&early).map_err(text)?;
         !missing.contains(Capability::CAN_GENERATE_EARLY_CLASS_HOOK_EVENTS)
     };
     let session = prepare(vm, jvmti, Options { direct, ..options })?;
     if direct {
-        session.jvmti.set_event_mode(sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true, None).map_err(text)?;
+        let event = sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK;
+        session.listen(Listener::Instrumentation, event, true).map_err(text)?;
     }
     Ok(())
 }
@@ -119,7 +122,7 @@ fn prepare_early(vm: Jvm, options: Options) -> Result<(), String> {
 /// Makes the session and asks for events.
 fn prepare(vm: Jvm, jvmti: Jvmti, options: Options) -> Result<&'static Session, String> {
     let text = |e: quipu_jvm::Error| e.to_string();
-    if options.exact {
+    if options.rewrites() {
         // Some VMs give more in this phase than later.
         start::add_capabilities(jvmti).map_err(text)?;
     }
@@ -181,7 +184,7 @@ unsafe extern "system" fn class_prepare(_: *mut jvmtiEnv, env: *mut JNIEnv, _: j
         let (Some(env), Some(class)) = (unsafe { (Env::from_raw(env), Ref::from_raw(class)) }) else {
             return;
         };
-        sampling::class_prepared(class);
+        ENGINES.iter().for_each(|engine| engine.class_prepared(class));
         if let Some(session) = Session::get() {
             pins::class_prepared(session, &env, class);
         }
@@ -192,10 +195,7 @@ unsafe extern "system" fn thread_start(_: *mut jvmtiEnv, env: *mut JNIEnv, threa
     guarded((), || {
         // SAFETY: the VM passes this thread's environment and a valid thread.
         if let (Some(env), Some(thread)) = unsafe { (Env::from_raw(env), Ref::from_raw(thread)) } {
-            if !env.is_virtual(thread) {
-                sampling::thread_began(&env, thread);
-            }
-            start::begin_thread(&env, thread);
+            ENGINES.iter().for_each(|engine| engine.thread_began(&env, thread));
         }
     });
 }
@@ -207,10 +207,7 @@ unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, thread:
         else {
             return;
         };
-        if !env.is_virtual(thread) {
-            sampling::thread_ended();
-        }
-        start::end_thread(&env, thread);
+        ENGINES.iter().rev().for_each(|engine| engine.thread_ended(&env, thread));
     });
 }
 

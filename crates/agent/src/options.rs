@@ -1,23 +1,17 @@
-//! What the agent was asked to do: `key=value` pairs separated by commas.
+//! What the agent was asked to do: what was chosen of [`quipu_kinds`], in the types that the agent works with.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use quipu_classfile::BlockAnalysis;
+use quipu_kinds::Chosen;
 use quipu_rewrite::{Contexts, Plan, Selection, Weights, parse_classes};
-
-use crate::sampling::Wanted;
 
 /// The agent's options.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Whether classes are instrumented to count everything.
-    pub exact: bool,
-    /// Measure nothing until told to.
-    pub idle: bool,
-    /// What is sampled.
-    pub sampling: Wanted,
+    /// The kinds, and everything else as it was said.
+    pub chosen: Chosen,
     /// Directory for the arena.
     pub directory: Option<PathBuf>,
     /// The size the arena may grow to.
@@ -76,17 +70,6 @@ pub struct BytecodeSampling {
     pub seed: u64,
 }
 
-impl BytecodeSampling {
-    /// Most bytecodes from one sample to the next.
-    pub const MOST: u64 = 1 << 40;
-}
-
-impl Default for BytecodeSampling {
-    fn default() -> BytecodeSampling {
-        BytecodeSampling { every: 10_000, jitter: 100, seed: 1 }
-    }
-}
-
 /// Which threads use one tree after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MergeThreads {
@@ -98,68 +81,70 @@ pub enum MergeThreads {
     Never,
 }
 
-/// An option the agent does not understand.
-#[derive(Debug, PartialEq, Eq)]
-pub struct BadOption(String);
-
-impl fmt::Display for BadOption {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 impl Options {
-    /// Parses the text behind `-agentpath:libquipu_agent.so=`.
-    pub fn parse(text: &str) -> Result<Options, BadOption> {
-        let mut options = Options {
-            exact: false,
-            idle: false,
-            sampling: Wanted::default(),
-            directory: None,
-            limit: default_limit(),
-            analysis: BlockAnalysis::Default,
-            contexts: Contexts::All,
-            sites: false,
-            blocks: false,
-            allocations: false,
-            max_depth: u32::MAX,
-            selection: Selection::default(),
-            threads: Vec::new(),
-            merge: MergeThreads::Name,
-            deterministic: false,
-            agent: None,
-            bytecodes: None,
-            weights: None,
-            tests: None,
-            stop: false,
-            direct: false,
-        };
-        for pair in text.split(',').filter(|pair| !pair.is_empty()) {
-            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let value = unescape(value);
-            options.set(key, &value)?;
+    /// Parses the text behind `-agentpath:libquipu_agent.so=`. Everything is counted unless something else is asked for.
+    pub fn parse(text: &str) -> Result<Options, String> {
+        let mut chosen = Chosen::parse(text).map_err(|wrong| wrong.0)?;
+        if chosen.kinds().next().is_none() && !chosen.has("idle") && !chosen.has("stop") {
+            chosen.set("exact", "").map_err(|wrong| wrong.0)?;
         }
-        options.sampling.threads.clone_from(&options.threads);
-        options.check_contexts()?;
-        // What is done unless something else was asked for.
-        options.exact |= !options.sampling.any() && !options.idle;
-        Ok(options)
+        Options::of(chosen)
     }
 
-    /// Everything that is kept in contexts needs a context for every method.
-    fn check_contexts(&self) -> Result<(), BadOption> {
-        let needs_all = [
-            (self.sites, "sites"),
-            (self.blocks, "blocks"),
-            (self.allocations, "allocations"),
-            (self.max_depth != u32::MAX, "max-depth"),
-            (self.agent.is_some(), "agent"),
-            (self.bytecodes.is_some(), "bytecodes"),
-        ];
-        match needs_all.iter().find(|(set, _)| *set && self.contexts != Contexts::All) {
-            Some((_, name)) => Err(BadOption(format!("agent option {name} needs contexts=all"))),
-            None => Ok(()),
-        }
+    /// The options that were chosen, if they make sense together.
+    pub fn of(chosen: Chosen) -> Result<Options, String> {
+        chosen.check().map_err(|wrong| wrong.0)?;
+        let weights = match chosen.get("weights") {
+            Some(file) => {
+                let text = std::fs::read_to_string(file);
+                let text = text.map_err(|e| format!("cannot read the weights in {file}: {e}"))?;
+                let weights = Weights::parse(&text).map_err(|e| format!("the weights in {file}: {e}"))?;
+                Some((file.to_owned(), Arc::new(weights)))
+            }
+            None => None,
+        };
+        let mut selection = Selection::default();
+        chosen.all("include").for_each(|pattern| selection.include(pattern));
+        chosen.all("exclude").for_each(|pattern| selection.exclude(pattern));
+        let agent = chosen.get("agent").and_then(|text| text.rsplit_once('='));
+        Ok(Options {
+            directory: chosen.get("dir").map(PathBuf::from),
+            limit: chosen.number("arena-limit").unwrap_or_else(default_limit),
+            analysis: analysis(chosen.get("bba").unwrap_or_default())?,
+            contexts: match chosen.get("contexts") {
+                Some("app") => Contexts::Application,
+                Some("none") => Contexts::None,
+                _ => Contexts::All,
+            },
+            sites: chosen.has("sites"),
+            blocks: chosen.has("blocks"),
+            allocations: chosen.has("allocations"),
+            max_depth: chosen.number("max-depth").and_then(|n| u32::try_from(n).ok()).unwrap_or(u32::MAX),
+            selection,
+            threads: chosen.all("threads").map(str::to_owned).collect(),
+            merge: match chosen.get("merge-threads") {
+                Some("all") => MergeThreads::All,
+                Some("never") => MergeThreads::Never,
+                _ => MergeThreads::Name,
+            },
+            deterministic: chosen.has("deterministic"),
+            agent: agent.map(|(jar, class)| JavaAgent { jar: jar.to_owned(), class: class.to_owned() }),
+            bytecodes: chosen.has("bytecodes").then(|| BytecodeSampling {
+                every: chosen.number("bytecodes").unwrap_or(1),
+                jitter: chosen.number("jitter").unwrap_or(0),
+                seed: chosen.number("seed").unwrap_or(0),
+            }),
+            weights,
+            tests: chosen.get("tests").map(PathBuf::from),
+            stop: chosen.has("stop"),
+            direct: false,
+            chosen,
+        })
+    }
+
+    /// Whether classes are rewritten.
+    pub fn rewrites(&self) -> bool {
+        self.chosen.rewrites()
     }
 
     /// Whether contexts and threads are told apart as with other options: trees can then be used for both.
@@ -183,105 +168,16 @@ impl Options {
             ..Plan::new("java/quipu")
         }
     }
-
-    fn bytecodes(&mut self) -> &mut BytecodeSampling {
-        self.exact = true;
-        self.bytecodes.get_or_insert_default()
-    }
-
-    fn set(&mut self, key: &str, value: &str) -> Result<(), BadOption> {
-        match key {
-            "exact" => self.exact = true,
-            "idle" => self.idle = true,
-            "cpu" => self.sampling.cpu = Some(rate(key, value)?),
-            "wall" => self.sampling.wall = Some(rate(key, value)?),
-            "stop" => self.stop = true,
-            "dir" => self.directory = Some(PathBuf::from(value)),
-            "limit" => self.limit = number(key, value)?,
-            "bba" => self.analysis = analysis(value)?,
-            "contexts" => {
-                self.contexts = match value {
-                    "all" => Contexts::All,
-                    "app" => Contexts::Application,
-                    "none" => Contexts::None,
-                    _ => return Err(bad(key, value, "all, app or none")),
-                }
-            }
-            "sites" => self.sites = true,
-            "blocks" => self.blocks = true,
-            "allocations" => self.allocations = true,
-            "max-depth" => self.max_depth = u32::try_from(number(key, value)?).unwrap_or(u32::MAX),
-            "include" => self.selection.include(value),
-            "exclude" => self.selection.exclude(value),
-            "threads" => self.threads.push(value.to_owned()),
-            "deterministic" => self.deterministic = true,
-            "tests" => self.tests = Some(PathBuf::from(value)),
-            "agent" => {
-                let (jar, class) = value.rsplit_once('=').ok_or_else(|| bad(key, value, "JAR=CLASS"))?;
-                self.agent = Some(JavaAgent { jar: jar.to_owned(), class: class.to_owned() });
-            }
-            "bytecodes" => self.bytecodes().every = positive(key, value)?,
-            "jitter" => self.bytecodes().jitter = number(key, value)?.min(BytecodeSampling::MOST),
-            "seed" => self.bytecodes().seed = number(key, value)?,
-            "weights" => {
-                let text = std::fs::read_to_string(value)
-                    .map_err(|e| BadOption(format!("cannot read the weights in {value}: {e}")))?;
-                let weights =
-                    Weights::parse(&text).map_err(|e| BadOption(format!("the weights in {value}: {e}")))?;
-                self.weights = Some((value.to_owned(), Arc::new(weights)));
-            }
-            "merge-threads" => {
-                self.merge = match value {
-                    "name" => MergeThreads::Name,
-                    "all" => MergeThreads::All,
-                    "never" => MergeThreads::Never,
-                    _ => return Err(bad(key, value, "name, all or never")),
-                }
-            }
-            _ => return Err(BadOption(format!("unknown agent option '{key}'"))),
-        }
-        Ok(())
-    }
 }
 
-fn analysis(value: &str) -> Result<BlockAnalysis, BadOption> {
+fn analysis(value: &str) -> Result<BlockAnalysis, String> {
     match value {
         "default" => Ok(BlockAnalysis::Default),
         "precise" => Ok(BlockAnalysis::Precise),
-        list => parse_classes(&list.replace('+', ","))
+        list => parse_classes(list)
             .map(BlockAnalysis::Custom)
-            .map_err(|unknown| BadOption(format!("bba={value}: {unknown}"))),
+            .map_err(|unknown| format!("--bba {value}: {unknown}")),
     }
-}
-
-fn number(key: &str, value: &str) -> Result<u64, BadOption> {
-    value.parse().map_err(|_| bad(key, value, "a number"))
-}
-
-/// A number of bytecodes.
-pub fn positive(key: &str, value: &str) -> Result<u64, BadOption> {
-    match number(key, value)? {
-        0 => Err(bad(key, value, "a number above 0")),
-        some => Ok(some.min(BytecodeSampling::MOST)),
-    }
-}
-
-/// The fastest that anybody can sample.
-const FASTEST: u32 = 10_000;
-
-/// So many a second.
-pub fn rate(key: &str, value: &str) -> Result<u32, BadOption> {
-    let rate = value.parse().ok().filter(|rate| (1..=FASTEST).contains(rate));
-    rate.ok_or_else(|| bad(key, value, "a rate from 1 to 10000"))
-}
-
-fn bad(key: &str, value: &str, wanted: &str) -> BadOption {
-    BadOption(format!("agent option {key}={value}: must be {wanted}"))
-}
-
-/// `%2C` for a comma, so that values can hold one.
-fn unescape(value: &str) -> String {
-    value.replace("%2C", ",").replace("%25", "%")
 }
 
 /// A tenth of the machine's memory, at most 4 GB.
@@ -307,39 +203,28 @@ mod tests {
             o.agent,
             Some(JavaAgent { jar: "/a=b.jar".to_owned(), class: "com.acme.Mine".to_owned() })
         );
-        let o =
-            Options::parse("exact,dir=/a%2Cb,limit=77,bba=precise,max-depth=9,merge-threads=all").unwrap();
+        let text = "exact,dir=/a%2Cb,arena-limit=77,bba=precise,max-depth=9,merge-threads=all";
+        let o = Options::parse(text).unwrap();
         assert_eq!(o.directory.as_deref(), Some("/a,b".as_ref()));
         assert_eq!((o.limit, o.max_depth, o.merge), (77, 9, MergeThreads::All));
         assert_eq!(o.analysis, BlockAnalysis::Precise);
     }
 
     #[test]
-    fn sampling_has_defaults() {
+    fn samples_have_defaults() {
         assert_eq!(Options::parse("exact").unwrap().bytecodes, None);
         let o = Options::parse("bytecodes=500,seed=7").unwrap();
-        assert_eq!(
-            o.bytecodes,
-            Some(BytecodeSampling { every: 500, seed: 7, ..BytecodeSampling::default() })
-        );
+        assert_eq!(o.bytecodes, Some(BytecodeSampling { every: 500, jitter: 100, seed: 7 }));
         assert!(o.plan().sampling);
         assert!(Options::parse("bytecodes=0").is_err());
     }
 
     #[test]
     fn everything_is_counted_unless_something_else_is_asked_for() {
-        let kinds = |text| Options::parse(text).map(|o| (o.exact, o.sampling.cpu)).unwrap();
-        assert_eq!(kinds(""), (true, None));
-        assert_eq!(kinds("idle"), (false, None));
-        assert_eq!(kinds("cpu=100"), (false, Some(100)));
-        assert_eq!(kinds("cpu=100,exact"), (true, Some(100)));
-    }
-
-    #[test]
-    fn a_wrong_option_is_named() {
-        let error = |text| Options::parse(text).unwrap_err().to_string();
-        assert_eq!(error("limt=3"), "unknown agent option 'limt'");
-        assert_eq!(error("limit=x"), "agent option limit=x: must be a number");
-        assert_eq!(error("cpu=0"), "agent option cpu=0: must be a rate from 1 to 10000");
+        let kinds = |text| Options::parse(text).map(|o| o.chosen.text()).unwrap();
+        assert_eq!(kinds(""), "exact");
+        assert_eq!(kinds("idle"), "idle");
+        assert_eq!(kinds("cpu=100"), "cpu=100");
+        assert_eq!(kinds("cpu,exact"), "exact,cpu=100");
     }
 }

@@ -11,6 +11,7 @@ use quipu_classfile::opcode::{LCONST_1, NOP};
 use quipu_jvm::hotspot::IdentityHashes;
 use quipu_jvm::{Class, Env, Object, Result, sys};
 
+use crate::events::Listener;
 use crate::session::Session;
 
 /// An odd constant, so that neither half of the order of `Map.of` is favoured by a zero.
@@ -127,7 +128,7 @@ pub fn class_prepared(session: &Session, env: &Env<'_>, class: Class<'_>) {
 fn pin_classes(session: &Session, env: &Env<'_>) -> Result<()> {
     let hashes = IdentityHashes::find(env, session.jvmti)?;
     if HASHES.get_or_init(|| hashes).is_some() {
-        session.jvmti.set_event_mode(sys::JVMTI_EVENT_CLASS_PREPARE, true, None)?;
+        session.listen(Listener::Pins, sys::JVMTI_EVENT_CLASS_PREPARE, true)?;
         for class in session.jvmti.loaded_classes(env)? {
             class_prepared(session, env, class);
         }

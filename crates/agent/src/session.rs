@@ -13,6 +13,7 @@ use quipu_classfile::{ClassFile, mutf8};
 use quipu_jvm::{Capability, Jvm, Jvmti, Object, sys};
 use quipu_rewrite::{Call, Callee, Contexts, Known, OpaqueCallee, Plan};
 
+use crate::events::{Events, Listener};
 use crate::groups::Groups;
 use crate::options::Options;
 use crate::presumed::Presumptions;
@@ -43,6 +44,8 @@ pub struct Session {
     pub world: World,
     /// Methods that may turn out to be opaque.
     pub presumed: Presumptions,
+    /// What the VM tells of.
+    events: Events,
     /// How classes are rewritten; none while nothing is measured.
     plan: RwLock<Option<Arc<Plan>>>,
     /// Whether anything was measured before.
@@ -103,6 +106,7 @@ impl Session {
             groups,
             world,
             presumed: Presumptions::default(),
+            events: Events::new(),
             plan: RwLock::default(),
             begun: AtomicBool::new(false),
             next_loader: AtomicI64::new(1),
@@ -129,7 +133,7 @@ impl Session {
     /// returned if threads or contexts are told apart in another way from now on.
     pub fn begin_profile(&self, samples: &Appender, options: &Options) -> Result<bool, String> {
         let before = self.options();
-        if self.is_direct() && options.exact && before.contexts != options.contexts {
+        if self.is_direct() && options.rewrites() && before.contexts != options.contexts {
             return Err(
                 "which methods have contexts cannot be changed in a process that was profiled from its \
                         start"
@@ -186,11 +190,21 @@ impl Session {
 
     /// Has the VM tell of threads that begin, platform and virtual.
     pub fn hear_of_new_threads(&self) -> Result<(), quipu_jvm::Error> {
-        self.jvmti.set_event_mode(sys::JVMTI_EVENT_THREAD_START, true, None)?;
+        self.listen(Listener::Instrumentation, sys::JVMTI_EVENT_THREAD_START, true)?;
         if self.jvmti.capabilities()?.contains(Capability::CAN_SUPPORT_VIRTUAL_THREADS) {
-            self.jvmti.set_event_mode(sys::JVMTI_EVENT_VIRTUAL_THREAD_START, true, None)?;
+            self.listen(Listener::Instrumentation, sys::JVMTI_EVENT_VIRTUAL_THREAD_START, true)?;
         }
         Ok(())
+    }
+
+    /// The VM tells of an event as long as somebody listens.
+    pub fn listen(
+        &self,
+        listener: Listener,
+        event: sys::jvmtiEvent,
+        on: bool,
+    ) -> Result<(), quipu_jvm::Error> {
+        self.events.set(self.jvmti, listener, event, on)
     }
 
     /// Address of the tally that nobody reads; `None` if there is no room for it.

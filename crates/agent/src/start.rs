@@ -14,6 +14,8 @@ use quipu_rewrite::Plan;
 use crate::agents;
 use crate::bytecodes;
 use crate::control;
+use crate::engine;
+use crate::events::Listener;
 use crate::natives;
 use crate::options::Options;
 use crate::pins;
@@ -43,13 +45,6 @@ struct Runtime {
 
 static RUNTIME: OnceLock<Runtime> = OnceLock::new();
 
-/// The thread begins: where threads have tallies or stacks, it gets its own.
-pub fn begin_thread(env: &Env<'_>, thread: Thread<'_>) {
-    // An exception here can only be a lack of memory; the thread is then not counted.
-    let _ = tallies::start(env, thread);
-    let _ = bytecodes::start_thread(env, thread);
-}
-
 /// The thread has ended: its tree can go to the next one.
 pub fn end_thread(env: &Env<'_>, thread: Thread<'_>) {
     let Some(runtime) = RUNTIME.get() else { return };
@@ -78,13 +73,7 @@ pub fn start(session: &'static Session, env: &mut Env<'_>, options: &Options) ->
     if let Err(error) = steering::define(env) {
         session.leave(b"quipu.Profiler", &error.to_string());
     }
-    if options.exact {
-        instrument(session, env, options).map_err(|e| e.to_string())?;
-    }
-    if options.sampling.any() {
-        sample(session, env, &options.sampling)?;
-    }
-    Ok(())
+    engine::start(session, env, options)
 }
 
 /// A profile of its own begins: nothing that was measured before is in it.
@@ -141,9 +130,9 @@ pub fn prepare(session: &'static Session, env: &Env<'_>) -> Result<(), Error> {
         return Ok(());
     }
     add_capabilities(session.jvmti)?;
-    session.jvmti.set_event_mode(sys::JVMTI_EVENT_THREAD_END, true, None)?;
+    session.listen(Listener::Instrumentation, sys::JVMTI_EVENT_THREAD_END, true)?;
     if session.jvmti.capabilities()?.contains(Capability::CAN_SUPPORT_VIRTUAL_THREADS) {
-        session.jvmti.set_event_mode(sys::JVMTI_EVENT_VIRTUAL_THREAD_END, true, None)?;
+        session.listen(Listener::Instrumentation, sys::JVMTI_EVENT_VIRTUAL_THREAD_END, true)?;
     }
     define_runtime(env, session.jvmti)
 }
@@ -176,7 +165,7 @@ pub fn instrument(session: &'static Session, env: &mut Env<'_>, options: &Option
     }
     session.note("kind", if plan.sampling { "bytecodes" } else { "exact" });
     session.set_plan(Some(plan));
-    session.jvmti.set_event_mode(sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true, None)?;
+    session.listen(Listener::Instrumentation, sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)?;
     let Some(plan) = session.plan() else { return Ok(()) };
     aside(env, true)?;
     let rewritten = retransform(session, env, &plan);
@@ -190,16 +179,12 @@ pub fn instrument(session: &'static Session, env: &mut Env<'_>, options: &Option
 }
 
 /// Stops measuring. Instrumentation is taken out again: every class is retransformed to the bytes it was loaded with.
-pub fn stop(session: &'static Session, env: &mut Env<'_>) -> Result<(), Error> {
+pub fn stop(session: &'static Session, env: &mut Env<'_>) -> Result<(), String> {
     control::close();
-    let stopped = sampling::set(session, env, &Wanted::default());
-    let removed = remove_instrumentation(session, env);
+    let stopped = engine::stop(session, env);
     // The collector holds the file open; nobody needs its name any more.
     let _ = std::fs::remove_file(session.arena.path());
-    if let Err(why) = stopped {
-        eprintln!("quipu: {why}");
-    }
-    removed
+    stopped
 }
 
 /// Takes instrumentation out again; nothing if there is none.
@@ -210,7 +195,7 @@ pub fn remove_instrumentation(session: &'static Session, env: &mut Env<'_>) -> R
     sampling::instrumented(session, env);
     let restored = retransform(session, env, &plan);
     agents::remove(env)?;
-    session.jvmti.set_event_mode(sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, false, None)?;
+    session.listen(Listener::Instrumentation, sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, false)?;
     restored
 }
 

@@ -18,7 +18,12 @@ use crate::kinds::Kinds;
 use crate::progress;
 use crate::run::save;
 
+/// What is measured unless something else is asked for: it costs somebody's production next to nothing.
+const DEFAULT_KIND: &str = "cpu";
+
 /// Profile a running JVM, then leave it as it was.
+///
+/// Without a kind, CPU time is sampled.
 ///
 /// Counting begins with the calls made after the attach: methods that are on the stack already are not counted until
 /// they are called again.
@@ -62,8 +67,8 @@ impl Attach {
         let target = Target::find(pid).map_err(Failure::target)?;
         let channel = Channel::new(&target).with_timeout(ANSWER);
         let mut before = None;
-        self.kinds.check()?;
-        let options = agent::attach_options(&self.kinds);
+        let chosen = self.kinds.chosen(DEFAULT_KIND)?;
+        let options = chosen.text();
         let starting = || channel.load_agent(&library, &options);
         progress::during("rewriting its classes", starting).map_err(Failure::target)?;
         let mut arena = ArenaFile::of_process(pid).map_err(Failure::target)?.ok_or_else(|| {
@@ -108,7 +113,7 @@ impl Attach {
         let reading = || import::profile_since(arena, before).map_err(Failure::target);
         let mut profile = progress::during("reading the profile", reading)?;
         profile.meta.target.command = vec!["attach".to_owned(), profile.meta.target.main.clone()];
-        profile.meta.options.extend(crate::recorded::options(&self.kinds));
+        profile.meta.options.extend(self.kinds.chosen(DEFAULT_KIND)?.recorded());
         save(&profile, output)
     }
 }

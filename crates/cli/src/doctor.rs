@@ -91,7 +91,10 @@ impl Doctor {
         let directory = RunDirectory::new()?;
         let mut option = OsString::from("-agentpath:");
         option.push(agent::library()?);
-        option.push(format!("=dir={},cpu=1000,wall=1000", agent::escape(&directory.0.display().to_string())));
+        option.push(format!(
+            "=dir={},cpu=1000,wall=1000",
+            quipu_kinds::escape(&directory.0.display().to_string())
+        ));
         let output = Command::new(&self.java)
             .arg(option)
             .arg("-version")

@@ -5,16 +5,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
-use clap::Args;
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 use indicatif::{ProgressBar, ProgressStyle};
 use quipu_classfile::BlockAnalysis;
+use quipu_kinds::{Chosen, Setting, setting};
 use quipu_offline::{InputFile, Instrumenter, Outcome, Progress, RuntimeOptions, Sampling};
 use quipu_rewrite::{Plan, Selection, parse_classes};
 
 use crate::exit::{DONE, Failure};
 use crate::files;
 use crate::jdk;
-use crate::kinds::{MergeThreads, SamplingOptions, size};
+use crate::kinds::{arg, given};
 
 /// Rewrite a jar, a directory or a class, to be profiled without an agent.
 ///
@@ -52,45 +53,8 @@ pub struct Instrument {
     #[arg(long, value_name = "FILE")]
     runtime: Option<PathBuf>,
 
-    /// Where blocks of bytecodes end: `default`, `precise` (exact under exceptions too), or a list of
-    /// instruction classes such as `calls,throws`
-    #[arg(long, value_name = "WHICH", default_value = "default")]
-    bba: String,
-
-    /// Two calls of one method from different places in a caller are two contexts
-    #[arg(long)]
-    sites: bool,
-
-    /// Count executions of every basic block too, for `report --by line`
-    #[arg(long)]
-    blocks: bool,
-
-    /// Fold contexts below this depth
-    #[arg(long, value_name = "N")]
-    max_depth: Option<u32>,
-
-    /// Only these packages, classes or methods (com.acme, com.acme.Foo, com.acme.Foo#bar*); repeatable
-    #[arg(long, value_name = "PATTERN")]
-    include: Vec<String>,
-
-    /// Not these packages, classes or methods; repeatable
-    #[arg(long, value_name = "PATTERN")]
-    exclude: Vec<String>,
-
-    /// Which ended threads share a tree with later ones
-    #[arg(long, value_name = "HOW", value_enum, default_value_t = MergeThreads::Name)]
-    merge_threads: MergeThreads,
-
-    /// Count only threads of this name, in which `*` stands for anything; repeatable
-    #[arg(long, value_name = "NAME")]
-    threads: Vec<String>,
-
-    /// Most memory and disk for the profile, e.g. 500M or 8G [default: 1G]
-    #[arg(long, value_name = "SIZE", value_parser = size)]
-    arena_limit: Option<u64>,
-
     #[command(flatten)]
-    sampling: SamplingOptions,
+    kinds: OfflineKinds,
 
     /// The JDK whose native and intrinsic methods are shown as leaves, or `none` [default: that of JAVA_HOME or PATH]
     #[arg(long, value_name = "HOME")]
@@ -101,12 +65,70 @@ pub struct Instrument {
     verbose: bool,
 }
 
+/// What can be chosen for programs that no agent goes into.
+const OFFLINE: [&str; 12] = [
+    "bba",
+    "sites",
+    "blocks",
+    "max-depth",
+    "include",
+    "exclude",
+    "merge-threads",
+    "threads",
+    "arena-limit",
+    "bytecodes",
+    "jitter",
+    "seed",
+];
+
+/// The options of kinds that work without an agent.
+#[derive(Debug)]
+struct OfflineKinds(Chosen);
+
+impl OfflineKinds {
+    /// What was chosen: everything is counted, unless samples are taken every so many bytecodes.
+    fn chosen(&self) -> anyhow::Result<Chosen> {
+        let mut chosen = self.0.clone();
+        if !chosen.has("bytecodes") {
+            chosen.set("exact", "")?;
+        }
+        chosen.check().map_err(Failure::usage)?;
+        Ok(chosen)
+    }
+
+    fn settings() -> impl Iterator<Item = &'static Setting> {
+        OFFLINE.iter().filter_map(|name| setting(name))
+    }
+}
+
+impl Args for OfflineKinds {
+    fn augment_args(command: Command) -> Command {
+        OfflineKinds::settings().fold(command, |command, setting| command.arg(arg(setting)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        OfflineKinds::augment_args(command)
+    }
+}
+
+impl FromArgMatches for OfflineKinds {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<OfflineKinds, clap::Error> {
+        given(matches, OfflineKinds::settings()).map(OfflineKinds)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = OfflineKinds::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
 impl Instrument {
     /// Writes the instrumented program and its runtime.
     pub fn run(self) -> anyhow::Result<u8> {
+        let chosen = self.kinds.chosen()?;
         let bar = Bar::new();
         let with = Instrumenter {
-            plan: self.plan()?,
+            plan: self.plan(&chosen)?,
             jdk: jdk::image(self.jdk.as_deref())?.map(Arc::new),
             progress: &bar,
         };
@@ -134,15 +156,15 @@ impl Instrument {
         bar.finish();
         let runtime = self.runtime.clone().unwrap_or_else(|| self.output.with_file_name("quipu-runtime.jar"));
         let options = RuntimeOptions {
-            sites: self.sites,
-            max_depth: self.max_depth,
-            merge_threads: Some(self.merge_threads.as_str().to_owned()),
-            limit: self.arena_limit,
-            threads: self.threads.clone(),
-            sampling: self.sampling.bytecodes.map(|every| Sampling {
+            sites: chosen.has("sites"),
+            max_depth: chosen.number("max-depth").and_then(|depth| u32::try_from(depth).ok()),
+            merge_threads: chosen.get("merge-threads").map(str::to_owned),
+            limit: chosen.number("arena-limit"),
+            threads: chosen.all("threads").map(str::to_owned).collect(),
+            sampling: chosen.number("bytecodes").map(|every| Sampling {
                 every,
-                jitter: self.sampling.jitter,
-                seed: self.sampling.seed,
+                jitter: chosen.number("jitter").unwrap_or(0),
+                seed: chosen.number("seed").unwrap_or(0),
             }),
         };
         files::replace(&runtime, &quipu_offline::runtime::jar(&options).map_err(Failure::usage)?)?;
@@ -150,11 +172,11 @@ impl Instrument {
         Ok(DONE)
     }
 
-    fn plan(&self) -> anyhow::Result<Plan> {
+    fn plan(&self, chosen: &Chosen) -> anyhow::Result<Plan> {
         let mut selection = Selection::default();
-        self.include.iter().for_each(|pattern| selection.include(pattern));
-        self.exclude.iter().for_each(|pattern| selection.exclude(pattern));
-        let analysis = match self.bba.as_str() {
+        chosen.all("include").for_each(|pattern| selection.include(pattern));
+        chosen.all("exclude").for_each(|pattern| selection.exclude(pattern));
+        let analysis = match chosen.get("bba").unwrap_or("default") {
             "default" => BlockAnalysis::Default,
             "precise" => BlockAnalysis::Precise,
             list => BlockAnalysis::Custom(
@@ -165,10 +187,10 @@ impl Instrument {
             // The program may be started with another depth than it is instrumented with.
             folds: true,
             analysis,
-            sites: self.sites,
-            blocks: self.blocks,
+            sites: chosen.has("sites"),
+            blocks: chosen.has("blocks"),
             selection,
-            sampling: self.sampling.bytecodes.is_some(),
+            sampling: chosen.has("bytecodes"),
             ..Plan::new(quipu_offline::RUNTIME_PACKAGE)
         })
     }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::Args;
 
 use crate::deterministic;
-use crate::kinds::{self, Kinds};
+use crate::kinds;
 use crate::launch::{self, Reach, RunDirectory};
 
 /// Run JMH with the profiler `-prof quipu`: bytecodes, calls and allocation instructions of each operation.
@@ -33,8 +33,8 @@ impl Jmh {
     pub fn run(self) -> anyhow::Result<u8> {
         let directory = RunDirectory::new()?;
         let program = self.command.first().cloned().unwrap_or_default();
-        let kinds = Kinds::for_tests(self.arena_limit, false);
-        let flags = launch::waiting_flags(&kinds, &directory, &deterministic::flags(&program))?;
+        let chosen = kinds::for_tests(self.arena_limit, false)?;
+        let flags = launch::waiting_flags(&chosen, &directory, &deterministic::flags(&program))?;
         let status = launch::run(&self.command, &flags, Reach::All { quiet: false })?;
         Ok(launch::exit_status(status))
     }

@@ -1,300 +1,207 @@
-//! What to measure: the kinds of profile and their options, shared by `run` and `attach`.
+//! What to measure: the options of `run`, `attach` and `instrument`, made of the declarations in [`quipu_kinds`].
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use clap::{Args, ValueEnum};
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use quipu_kinds::{Chosen, KINDS, SHARED, Setting, Value, settings};
 use quipu_rewrite::Weights;
 
 use crate::exit::Failure;
 
-/// What to measure.
-#[derive(Args, Clone, Debug)]
-pub struct Kinds {
-    /// Count every call and every executed bytecode, per calling context (what is done unless another kind is asked for)
-    #[arg(long, help_heading = "What to measure", conflicts_with = "bytecodes")]
-    pub exact: bool,
+pub use quipu_kinds::size;
 
-    /// Sample stacks by the CPU time that threads use, so many times a second of it, up to 10000
-    #[arg(long, value_name = "RATE", num_args = 0..=1, default_missing_value = "100",
-          value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "What to measure")]
-    pub cpu: Option<u32>,
-
-    /// Sample stacks of all Java threads, running or waiting, with their state, so many times a second
-    #[arg(long, value_name = "RATE", num_args = 0..=1, default_missing_value = "100",
-          value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "What to measure")]
-    pub wall: Option<u32>,
-
-    /// Measure nothing until told to, with `quipu ctl`
-    #[arg(long, help_heading = "What to measure", conflicts_with_all = ["exact", "cpu", "wall", "agent"])]
-    pub idle: bool,
-
-    #[command(flatten)]
-    pub exact_options: ExactOptions,
-
-    #[command(flatten)]
-    pub sampling: SamplingOptions,
-
-    /// A profiling agent of your own: a jar and the class in it that implements quipu.ExactProfiler, or with --bytecodes
-    /// quipu.SamplingProfiler; see docs/agents.md
-    #[arg(long, value_name = "JAR=CLASS", value_parser = java_agent, help_heading = "What to measure")]
-    pub agent: Option<JavaAgent>,
-
-    /// Most memory for the profile while the target runs, e.g. 500M or 8G [default: 10% of RAM, at most 4G]
-    #[arg(long, value_name = "SIZE", value_parser = size)]
-    pub arena_limit: Option<u64>,
-}
-
-impl Kinds {
-    /// Whether classes are instrumented to count everything.
-    pub fn exact(&self) -> bool {
-        self.exact || self.agent.is_some() || !(self.sampled() || self.idle)
-    }
-
-    /// Refuses what makes no sense together.
-    pub fn check(&self) -> anyhow::Result<()> {
-        self.contradiction().map_or(Ok(()), |why| Err(Failure::usage(why)))
-    }
-
-    fn contradiction(&self) -> Option<String> {
-        let exact = &self.exact_options;
-        if exact.contexts == Contexts::All {
-            return None;
-        }
-        let needs_all = [
-            (exact.sites, "--sites"),
-            (exact.blocks, "--blocks"),
-            (exact.allocations, "--allocations"),
-            (exact.max_depth.is_some(), "--max-depth"),
-            (self.agent.is_some(), "--agent"),
-            (self.sampling.bytecodes.is_some(), "--bytecodes"),
-        ];
-        let option = needs_all.iter().find(|(set, _)| *set)?.1;
-        Some(format!(
-            "{option} needs a context for every method: leave out --contexts {}",
-            exact.contexts.as_str()
-        ))
-    }
-
-    /// Whether stacks are sampled.
-    pub fn sampled(&self) -> bool {
-        self.cpu.is_some() || self.wall.is_some()
-    }
-
-    /// What is counted for tests; with `lines` also where in a method.
-    pub fn for_tests(arena_limit: Option<u64>, lines: bool) -> Kinds {
-        let exact_options = ExactOptions {
-            bba: "default".to_owned(),
-            contexts: Contexts::All,
-            sites: lines,
-            blocks: lines,
-            allocations: true,
-            max_depth: None,
-            include: Vec::new(),
-            exclude: Vec::new(),
-            threads: Vec::new(),
-            merge_threads: MergeThreads::Name,
-            weights: None,
-            deterministic: true,
-        };
-        Kinds {
-            exact: true,
-            cpu: None,
-            wall: None,
-            idle: false,
-            exact_options,
-            sampling: SamplingOptions::default(),
-            agent: None,
-            arena_limit,
-        }
-    }
-}
-
-/// Options of `--exact`.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Exact profiles")]
-pub struct ExactOptions {
-    /// Where blocks of bytecodes end: `default`, `precise` (exact under exceptions too), or a list of
-    /// instruction classes such as `calls,throws`
-    #[arg(long, value_name = "WHICH", default_value = "default")]
-    pub bba: String,
-
-    /// Which methods have contexts. The fewer, the faster; all sums stay the same
-    #[arg(long, value_name = "WHICH", value_enum, default_value_t = Contexts::All)]
-    pub contexts: Contexts,
-
-    /// Two calls of one method from different places in a caller are two contexts
-    #[arg(long)]
-    pub sites: bool,
-
-    /// Count executions of every basic block too, for `report --by line`
-    #[arg(long)]
-    pub blocks: bool,
-
-    /// Count instructions that make objects or arrays too (--blocks does); not what native code makes
-    #[arg(long)]
-    pub allocations: bool,
-
-    /// Fold contexts below this depth
-    #[arg(long, value_name = "N")]
-    pub max_depth: Option<u32>,
-
-    /// Only these packages, classes or methods (com.acme, com.acme.Foo, com.acme.Foo#bar*); repeatable
-    #[arg(long, value_name = "PATTERN")]
-    pub include: Vec<String>,
-
-    /// Not these packages, classes or methods; repeatable
-    #[arg(long, value_name = "PATTERN")]
-    pub exclude: Vec<String>,
-
-    /// Count or sample only threads of this name, in which `*` stands for anything (main, 'http-*'); repeatable
-    #[arg(long, value_name = "NAME")]
-    pub threads: Vec<String>,
-
-    /// Which ended threads share a tree with later ones
-    #[arg(long, value_name = "HOW", value_enum, default_value_t = MergeThreads::Name)]
-    pub merge_threads: MergeThreads,
-
-    /// Count each opcode with the weight this file gives it, instead of 1; see docs/weights.md
-    #[arg(long, value_name = "FILE", value_parser = weights)]
-    pub weights: Option<PathBuf>,
-
-    /// Pin what makes two runs of the JDK differ (hash seeds, Map.of order, JIT shortcuts), and say what was pinned
-    #[arg(long)]
-    pub deterministic: bool,
-}
-
-/// Options of `--bytecodes`.
-#[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Samples every N bytecodes")]
-pub struct SamplingOptions {
-    /// Sample the calling context each time a thread has executed N bytecodes: the same samples every run, much
-    /// cheaper than counting everything
-    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10000", value_parser = bytecodes,
-          conflicts_with_all = ["sites", "blocks"])]
-    pub bytecodes: Option<u64>,
-
-    /// Add a pseudo-random number below R to each N, so that loops do not fall in step with the samples
-    #[arg(long, value_name = "R", default_value_t = 100, requires = "bytecodes")]
-    pub jitter: u64,
-
-    /// Where the pseudo-random numbers of each thread begin
-    #[arg(long, value_name = "S", default_value_t = 1, requires = "bytecodes")]
-    pub seed: u64,
-}
-
-impl Kinds {
-    /// The exact profile that tells how accurate these samples are.
-    pub fn exactly(&self) -> Kinds {
-        let mut exact = self.clone();
-        exact.sampling.bytecodes = None;
-        exact
-    }
-}
-
-/// Which methods have contexts.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Contexts {
-    /// All
-    All,
-    /// Those of the application; what the JDK's execute is charged to the context that called them
-    App,
-    /// None: each method is counted by itself
-    None,
-}
-
-impl Contexts {
-    /// As the agent spells it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Contexts::All => "all",
-            Contexts::App => "app",
-            Contexts::None => "none",
-        }
-    }
-}
-
-/// Which ended threads share a tree with later ones.
-#[derive(ValueEnum, Clone, Copy, Debug)]
-pub enum MergeThreads {
-    /// Those whose names differ in digits only
-    Name,
-    /// All
-    All,
-    /// None
-    Never,
-}
-
-impl MergeThreads {
-    /// As the agent spells it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            MergeThreads::Name => "name",
-            MergeThreads::All => "all",
-            MergeThreads::Never => "never",
-        }
-    }
-}
-
-/// An agent in Java.
+/// The kinds that were asked for, and their options.
 #[derive(Clone, Debug)]
-pub struct JavaAgent {
-    /// Where the target finds it.
-    pub jar: PathBuf,
-    /// Its class.
-    pub class: String,
+pub struct Kinds {
+    chosen: Chosen,
 }
 
-fn java_agent(text: &str) -> Result<JavaAgent, String> {
-    let (jar, class) = text.rsplit_once('=').ok_or("must be a jar and a class: agent.jar=com.acme.Agent")?;
-    if class.is_empty() || class.contains('/') {
-        return Err("must end with the agent's class: agent.jar=com.acme.Agent".to_owned());
+impl Kinds {
+    /// What was chosen; if that is no kind, `default`. Refuses what makes no sense together.
+    pub fn chosen(&self, default: &str) -> anyhow::Result<Chosen> {
+        let mut chosen = self.chosen.clone();
+        let instruments = chosen.has("exact") || chosen.has("bytecodes");
+        let wrong = |wrong: quipu_kinds::Wrong| Failure::usage(wrong.0);
+        if chosen.has("agent") && !instruments && !chosen.has("idle") {
+            // It is called by instrumented code.
+            chosen.set("exact", "").map_err(wrong)?;
+        }
+        if !self.any() && chosen.kinds().next().is_none() {
+            chosen.set(default, "").map_err(wrong)?;
+        }
+        chosen.check().map_err(wrong)?;
+        Ok(chosen)
     }
-    Ok(JavaAgent { jar: readable(jar)?, class: class.to_owned() })
+
+    /// Whether a kind was asked for, or none on purpose.
+    pub fn any(&self) -> bool {
+        self.chosen.kinds().next().is_some() || self.chosen.has("idle")
+    }
 }
 
-fn weights(text: &str) -> Result<PathBuf, String> {
-    let path = readable(text)?;
-    let contents = std::fs::read_to_string(&path).map_err(|e| e.to_string())?;
-    Weights::parse(&contents).map_err(|e| e.to_string())?;
-    Ok(path)
+/// What is counted for tests; with `lines` also where in a method.
+pub fn for_tests(arena_limit: Option<u64>, lines: bool) -> anyhow::Result<Chosen> {
+    let detail: &[&str] = if lines { &["sites", "blocks"] } else { &[] };
+    let mut chosen = Chosen::default();
+    let limit = arena_limit.map(|limit| ("arena-limit", limit.to_string()));
+    let switches = ["exact", "allocations", "deterministic"].iter().chain(detail);
+    for (name, value) in switches.map(|name| (*name, String::new())).chain(limit) {
+        chosen.set(name, &value)?;
+    }
+    Ok(chosen)
 }
 
-/// The target may be in another directory.
-fn readable(path: &str) -> Result<PathBuf, String> {
-    Path::new(path).canonicalize().map_err(|e| format!("{path}: {e}"))
+/// The exact profile that tells how accurate samples every so many bytecodes are.
+pub fn exactly(chosen: &Chosen) -> anyhow::Result<Chosen> {
+    let mut exact = chosen.clone();
+    ["bytecodes", "jitter", "seed"].iter().for_each(|name| exact.leave_out(name));
+    exact.set("exact", "")?;
+    Ok(exact)
 }
 
-fn bytecodes(text: &str) -> Result<u64, String> {
-    let number = text.replace('_', "").parse().ok().filter(|n| *n > 0);
-    number.ok_or_else(|| "must be a number of bytecodes, such as 10000".to_owned())
+impl Args for Kinds {
+    fn augment_args(command: Command) -> Command {
+        const SWITCHES: &str = "What to measure";
+        let mut command = command;
+        for kind in KINDS {
+            command = command.arg(arg(&kind.switch).help_heading(SWITCHES));
+        }
+        for kind in KINDS {
+            for option in kind.options {
+                command = command.arg(arg(option).help_heading(kind.title));
+            }
+        }
+        for option in &SHARED {
+            command = command.arg(arg(option).help_heading(SWITCHES));
+        }
+        command
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Kinds::augment_args(command)
+    }
 }
 
-/// `500M`, `8G`, `1048576`.
-pub fn size(text: &str) -> Result<u64, String> {
-    let (digits, unit) = match text.strip_suffix(['k', 'K', 'm', 'M', 'g', 'G']) {
-        Some(digits) => (digits, text.chars().last().map_or('b', |c| c.to_ascii_lowercase())),
-        None => (text, 'b'),
+impl FromArgMatches for Kinds {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Kinds, clap::Error> {
+        Ok(Kinds { chosen: given(matches, settings())? })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Kinds::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// What was given of these settings.
+pub fn given<'a>(
+    matches: &ArgMatches,
+    settings: impl Iterator<Item = &'a Setting>,
+) -> Result<Chosen, clap::Error> {
+    let mut chosen = Chosen::default();
+    for setting in settings {
+        if matches.value_source(setting.name) != Some(ValueSource::CommandLine) {
+            continue;
+        }
+        let values: Vec<String> = match setting.value {
+            Value::Switch => vec![String::new()],
+            _ => matches.get_many::<String>(setting.name).into_iter().flatten().cloned().collect(),
+        };
+        for value in values {
+            let wrong =
+                |wrong: quipu_kinds::Wrong| clap::Error::raw(clap::error::ErrorKind::InvalidValue, wrong.0);
+            chosen.set(setting.name, &value).map_err(wrong)?;
+        }
+    }
+    Ok(chosen)
+}
+
+/// The option of the command line.
+pub fn arg(setting: &'static Setting) -> Arg {
+    let arg = Arg::new(setting.name).long(setting.name).help(setting.help);
+    if let Value::Switch = setting.value {
+        return arg.action(ArgAction::SetTrue);
+    }
+    let arg = match setting.value {
+        Value::Choice(words) => {
+            let words = words.iter().map(|(word, help)| PossibleValue::new(*word).help(*help));
+            arg.value_parser(PossibleValuesParser::new(words))
+        }
+        _ => arg.value_parser(move |text: &str| parse(setting, text)),
     };
-    let factor = match unit {
-        'k' => 1 << 10,
-        'm' => 1 << 20,
-        'g' => 1 << 30,
-        _ => 1,
+    let arg = match setting.bare {
+        Some(bare) => arg.num_args(0..=1).default_missing_value(bare),
+        None => arg,
     };
-    let number: u64 = digits.parse().map_err(|_| "must be a size like 500M or 8G".to_owned())?;
-    number.checked_mul(factor).ok_or_else(|| "is too large".to_owned())
+    let arg = match setting.default {
+        Some(default) => arg.default_value(default),
+        None => arg,
+    };
+    arg.value_name(setting.value.name()).action(if setting.many { ArgAction::Append } else { ArgAction::Set })
+}
+
+/// What the declaration says of a value, and what only this side can check: files, which the target may see from another
+/// directory.
+fn parse(setting: &Setting, text: &str) -> Result<String, String> {
+    let text = setting.value.parse(text)?;
+    match setting.value {
+        Value::File => {
+            let path = readable(&text)?;
+            if setting.name == "weights" {
+                let contents = std::fs::read_to_string(&path).map_err(|e| e.to_string())?;
+                Weights::parse(&contents).map_err(|e| e.to_string())?;
+            }
+            Ok(path)
+        }
+        Value::JarAndClass => {
+            let (jar, class) = text.rsplit_once('=').ok_or("must be a jar and a class")?;
+            Ok(format!("{}={class}", readable(jar)?))
+        }
+        _ => Ok(text),
+    }
+}
+
+fn readable(path: &str) -> Result<String, String> {
+    let path = Path::new(path).canonicalize().map_err(|e| format!("{path}: {e}"))?;
+    path.to_str().map(str::to_owned).ok_or_else(|| format!("{}: must be UTF-8", path.display()))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::size;
+    use super::*;
+
+    fn chosen(words: &[&str]) -> Result<String, String> {
+        let command = Kinds::augment_args(Command::new("run").no_binary_name(true));
+        let matches = command.try_get_matches_from(words).map_err(|e| e.to_string())?;
+        let kinds = Kinds::from_arg_matches(&matches).map_err(|e| e.to_string())?;
+        kinds.chosen("exact").map(|chosen| chosen.text()).map_err(|e| e.to_string())
+    }
 
     #[test]
-    fn sizes_have_units() {
-        assert_eq!(size("500M"), Ok(500 << 20));
-        assert_eq!(size("8g"), Ok(8 << 30));
-        assert_eq!(size("77"), Ok(77));
-        assert!(size("lots").is_err());
-        assert!(size("99999999999G").is_err());
+    fn options_are_those_that_were_declared() {
+        assert_eq!(chosen(&[]), Ok("exact".to_owned()));
+        assert_eq!(chosen(&["--cpu", "--wall", "20"]), Ok("cpu=100,wall=20".to_owned()));
+        assert_eq!(chosen(&["--bytecodes", "1_000"]), Ok("bytecodes=1000".to_owned()));
+        assert_eq!(chosen(&["--idle", "--arena-limit", "1K"]), Ok("arena-limit=1024,idle".to_owned()));
+        let both = ["--threads", "a,b", "--threads", "c", "--contexts", "app"];
+        assert_eq!(chosen(&both), Ok("exact,contexts=app,threads=a%2Cb,threads=c".to_owned()));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        for words in [
+            &["--exact", "--bytecodes"][..],
+            &["--cpu", "--blocks"],
+            &["--contexts", "some"],
+            &["--cpu", "0"],
+            &["--sites", "--contexts", "none"],
+            &["--bytecodes", "--sites"],
+            &["--idle", "--cpu"],
+            &["--weights", "nowhere"],
+        ] {
+            assert!(chosen(words).is_err(), "{words:?}");
+        }
     }
 }

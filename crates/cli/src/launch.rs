@@ -10,14 +10,11 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use quipu_arena::place;
+use quipu_kinds::Chosen;
 
 use crate::agent;
 use crate::deterministic;
 use crate::exit::Failure;
-use crate::kinds::Kinds;
-
-/// HotSpot compiles no method of more than 8,000 bytes, and inserted code can take one over that.
-const SPEED_FLAG: &str = "-XX:-DontCompileHugeMethods";
 
 /// Which JVMs get the flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,35 +25,27 @@ pub enum Reach {
     All { quiet: bool },
 }
 
-/// Compiled code then knows where it is between calls as well; without it, samples are charged to the next call site.
-const PLACE_FLAGS: [&str; 2] = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints"];
-
 /// The JVM's flags for the agent with these options.
-pub fn agent_flags(kinds: &Kinds, options: &str) -> anyhow::Result<Vec<OsString>> {
+pub fn agent_flags(chosen: &Chosen, options: &str) -> anyhow::Result<Vec<OsString>> {
     let mut agent = OsString::from("-agentpath:");
     agent.push(agent::library()?);
     agent.push("=");
     agent.push(options);
     let mut flags = vec![agent];
-    if kinds.exact() {
-        flags.push(SPEED_FLAG.into());
-    }
-    if kinds.sampled() || kinds.idle {
-        flags.extend(PLACE_FLAGS.map(Into::into));
-    }
+    flags.extend(chosen.flags().into_iter().map(Into::into));
     Ok(flags)
 }
 
 /// The JVM's flags for an agent that waits until a listener, in a jar that goes to the directory, says that tests begin.
 pub fn waiting_flags(
-    kinds: &Kinds,
+    chosen: &Chosen,
     directory: &RunDirectory,
     pins: &deterministic::Flags,
 ) -> anyhow::Result<Vec<OsString>> {
     let jar = directory.0.join("quipu-listeners.jar");
     fs::write(&jar, quipu_api::listeners())?;
-    let options = agent::run_options(kinds, &directory.0);
-    let mut flags = agent_flags(kinds, &agent::with_tests(&options, &jar))?;
+    let options = agent::run_options(chosen, &directory.0);
+    let mut flags = agent_flags(chosen, &agent::with_tests(&options, &jar))?;
     flags.extend(pins.iter().map(|(flag, _)| (*flag).into()));
     Ok(flags)
 }

@@ -23,7 +23,6 @@ mod launch;
 mod parts;
 mod progress;
 mod ps;
-mod recorded;
 mod report;
 mod run;
 mod test;

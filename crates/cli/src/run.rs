@@ -6,23 +6,23 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use clap::Args;
+use quipu_kinds::Chosen;
 use quipu_profile::{Matching, Metric, MetricKind, On, Profile, Unit};
 
 use crate::agent;
 use crate::attach::seconds;
 use crate::deterministic;
 use crate::exit::Failure;
-use crate::kinds::Kinds;
+use crate::kinds::{self, Kinds};
 use crate::launch::{self, Reach, RunDirectory};
 use crate::parts::Parts;
 use crate::progress;
-use crate::recorded;
 use crate::variation;
 
 /// Start a JVM and profile it.
 ///
 /// The program's output, input and exit status are its own. Programs that start JVMs of their own (mvn, gradle,
-/// scripts) work too: all their JVMs go into one profile.
+/// scripts) work too: all their JVMs go into one profile. Without a kind, everything is counted exactly.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -59,9 +59,9 @@ pub struct Run {
 impl Run {
     /// Runs the command; the result is its exit status.
     pub fn run(self) -> anyhow::Result<u8> {
-        self.kinds.check()?;
-        let (profile, status) = self.profile(&self.kinds, &self.output)?;
-        if self.kinds.exact_options.deterministic {
+        let chosen = self.kinds.chosen("exact")?;
+        let (profile, status) = self.profile(&chosen, &self.output)?;
+        if chosen.has("deterministic") {
             let pinned: Vec<&str> = profile.meta.pins.keys().map(String::as_str).collect();
             eprintln!("quipu: pinned: {}", pinned.join(", "));
             for note in variation::unpinned(&profile) {
@@ -70,7 +70,7 @@ impl Run {
         }
         if self.verify {
             eprintln!("quipu: running it again, counting exactly");
-            let (exact, _) = self.take(&self.kinds.exactly(), &Parts::one())?;
+            let (exact, _) = self.take(&kinds::exactly(&chosen)?, &Parts::one())?;
             let overlap =
                 quipu_report::overlap_text(&profile, &exact, On::Context, None, Matching::default());
             eprint!("quipu: overlap with the exact profile: {}", overlap.map_err(Failure::usage)?);
@@ -79,29 +79,29 @@ impl Run {
     }
 
     /// Runs the command once and writes what it did, in one file or in many. The last part, or all, is returned.
-    fn profile(&self, kinds: &Kinds, output: &Path) -> anyhow::Result<(Profile, ExitStatus)> {
+    fn profile(&self, chosen: &Chosen, output: &Path) -> anyhow::Result<(Profile, ExitStatus)> {
         let parts = match self.r#loop {
             Some(every) => Parts::every(every, output),
             None => Parts::one(),
         };
-        let (profile, status) = self.take(kinds, &parts)?;
+        let (profile, status) = self.take(chosen, &parts)?;
         save(&profile, &parts.last(output))?;
         Ok((profile, status))
     }
 
     /// Runs the command once.
-    fn take(&self, kinds: &Kinds, parts: &Parts) -> anyhow::Result<(Profile, ExitStatus)> {
+    fn take(&self, chosen: &Chosen, parts: &Parts) -> anyhow::Result<(Profile, ExitStatus)> {
         let directory = RunDirectory::new()?;
-        let mut flags = launch::agent_flags(kinds, &agent::run_options(kinds, &directory.0))?;
+        let mut flags = launch::agent_flags(chosen, &agent::run_options(chosen, &directory.0))?;
         let pins = match self.command.first() {
-            Some(program) if kinds.exact_options.deterministic => deterministic::flags(program),
+            Some(program) if chosen.has("deterministic") => deterministic::flags(program),
             _ => Vec::new(),
         };
         flags.extend(pins.iter().map(|(flag, _)| (*flag).into()));
         let status = parts.during(
             &directory.0,
             |profile, path| {
-                self.describe(profile, kinds, &pins);
+                self.describe(profile, chosen, &pins);
                 save(profile, path)
             },
             || launch::run(&self.command, &flags, Reach::First),
@@ -113,13 +113,13 @@ impl Run {
                 launch::describe(status)
             ))
         })?;
-        self.describe(&mut profile, kinds, &pins);
+        self.describe(&mut profile, chosen, &pins);
         Ok((profile, status))
     }
 
-    fn describe(&self, profile: &mut Profile, kinds: &Kinds, pins: &[(&'static str, &'static str)]) {
+    fn describe(&self, profile: &mut Profile, chosen: &Chosen, pins: &[(&'static str, &'static str)]) {
         profile.meta.target.command = self.command.iter().map(|c| c.to_string_lossy().into_owned()).collect();
-        profile.meta.options.extend(recorded::options(kinds));
+        profile.meta.options.extend(chosen.recorded());
         for (flag, what) in pins.iter().filter(|(_, what)| !what.is_empty()) {
             profile.meta.pins.insert((*what).to_owned(), (*flag).to_owned());
         }

@@ -15,9 +15,8 @@ use crate::collect;
 use crate::deterministic;
 use crate::exit::{DONE, Failure, GATE};
 use crate::files;
-use crate::kinds::{self, Kinds};
+use crate::kinds;
 use crate::launch::{self, Reach, RunDirectory};
-use crate::recorded;
 
 /// Count the work of each JUnit test, and fail when one does more than it did.
 ///
@@ -180,9 +179,9 @@ impl Test {
     /// Runs the command once; its status if it failed.
     fn count(&self, detail: Detail) -> anyhow::Result<Result<Counted, u8>> {
         let directory = RunDirectory::new()?;
-        let kinds = Kinds::for_tests(self.arena_limit, detail == Detail::Lines);
+        let chosen = kinds::for_tests(self.arena_limit, detail == Detail::Lines)?;
         let program = self.command.first().cloned().unwrap_or_default();
-        let mut flags = launch::waiting_flags(&kinds, &directory, &deterministic::flags_for_tests())?;
+        let mut flags = launch::waiting_flags(&chosen, &directory, &deterministic::flags_for_tests())?;
         if self.warm {
             flags.push("-Dquipu.warm=true".into());
         }
@@ -209,7 +208,7 @@ impl Test {
             )
         })?;
         profile.meta.extra = notes;
-        profile.meta.options.extend(recorded::options(&kinds));
+        profile.meta.options.extend(chosen.recorded());
         for (cause, n) in &profile.meta.lost {
             eprintln!("quipu: not counted: {cause} {n}");
         }

@@ -1,9 +1,10 @@
 //! What can be asked for.
 
 use quipu_arena::layout::{CAUSES, header};
+use quipu_kinds::{Chosen, KINDS, kind, listed, setting, settings};
 
-use crate::bytecodes;
-use crate::options::{Options, positive, rate};
+use crate::engine::{self, ENGINES};
+use crate::options::Options;
 use crate::sampling;
 use crate::session::Session;
 use crate::start;
@@ -14,114 +15,110 @@ use super::connection::Reply;
 pub fn run(session: &'static Session, request: &[String]) -> Reply {
     let (command, words) = request.split_first().ok_or("a command is missing")?;
     match command.as_str() {
-        "status" => Ok(status(session)),
-        "start" => {
-            begin_profile(session)?;
-            for word in words {
-                switch_on(session, word)?;
-            }
-            Ok(status(session))
-        }
-        "stop" if words.is_empty() => {
-            switch_off(session, "cpu")?;
-            switch_off(session, "wall")?;
-            switch_off(session, if samples_bytecodes(session) { "bytecodes" } else { "exact" })?;
-            Ok(status(session))
-        }
-        "stop" => {
-            for word in words {
-                switch_off(session, word)?;
-            }
-            Ok(status(session))
-        }
-        "set" => {
-            for word in words {
-                let (key, value) =
-                    word.split_once('=').ok_or_else(|| format!("'{word}' is not KEY=VALUE"))?;
-                set(session, key, value)?;
-            }
-            Ok(status(session))
-        }
-        "dump" => {
-            sampling::flush(session)?;
-            Ok(status(session))
-        }
-        unknown => Err(format!("unknown command '{unknown}': status, start, stop, set or dump")),
+        "status" => {}
+        "start" => start_kinds(session, words)?,
+        "stop" => stop_kinds(session, words)?,
+        "set" => words.iter().try_for_each(|word| set(session, word))?,
+        "dump" => sampling::flush(session)?,
+        unknown => return Err(format!("unknown command '{unknown}': status, start, stop, set or dump")),
     }
+    Ok(status(session))
 }
 
-/// What is switched on while nothing is measured begins a profile of its own; unless whoever started the VM writes one of
-/// all that is measured in it.
-fn begin_profile(session: &'static Session) -> Result<(), String> {
-    if session.owned || session.plan().is_some() || sampling::current().any() {
-        return Ok(());
+/// `cpu`, `cpu=1000`, `exact`, …, with options of theirs. What is switched on while nothing is measured begins a profile of
+/// its own, with options of its own; unless whoever started the VM writes one of all that is measured in it.
+fn start_kinds(session: &'static Session, words: &[String]) -> Result<(), String> {
+    let mut chosen = Chosen::default();
+    for word in words {
+        let (name, value) = word.split_once('=').unwrap_or((word, ""));
+        if kind(name).is_none() && setting(name).is_none() {
+            engine::of(name)?;
+        }
+        choose(&mut chosen, name, value)?;
     }
-    let options = session.options();
-    with_env(session, |env| start::begin_profile(session, env, &options))
+    if chosen.kinds().next().is_none() {
+        return Err(format!("which kind? {}", listed(KINDS.iter().map(|kind| kind.name()))));
+    }
+    let running = session.owned || engine::any(session);
+    let mut all = session.options().chosen.clone();
+    if !running {
+        KINDS.iter().for_each(|kind| all.leave_out(kind.name()));
+    }
+    all.leave_out("idle");
+    for kind in chosen.kinds() {
+        choose(&mut all, kind.name(), chosen.get(kind.name()).unwrap_or_default())?;
+    }
+    // What was said of kinds that are off is not said of these.
+    all.leave_out_unconcerned();
+    for (name, value) in chosen.iter() {
+        if running && kind(name).is_none() && all.get(name) != Some(value) {
+            return Err(format!(
+                "--{name} cannot be changed in a profile that is being taken: stop it first, or leave this out"
+            ));
+        }
+        choose(&mut all, name, value)?;
+    }
+    let options = Options::of(all)?;
+    with_env(session, |env| {
+        if !running {
+            start::begin_profile(session, env, &options)?;
+        }
+        let wanted = ENGINES.iter().filter(|engine| chosen.has(engine.kind().name()));
+        wanted.into_iter().try_for_each(|engine| engine.start(session, env, &options))
+    })
 }
 
-/// `cpu`, `cpu=1000`, `exact`, …
-fn switch_on(session: &'static Session, word: &str) -> Result<(), String> {
-    const DEFAULT_RATE: &str = "100";
-    match word.split_once('=').unwrap_or((word, "")) {
-        ("exact", "") => {
-            if session.plan().is_some() {
-                return Ok(());
-            }
-            let options = Options { exact: true, ..Options::clone(&session.options()) };
-            with_env(session, |env| start::instrument(session, env, &options).map_err(|e| e.to_string()))
-        }
-        (kind, "") => set(session, kind, DEFAULT_RATE),
-        (kind, value) => set(session, kind, value),
+/// Kinds, or all of them.
+fn stop_kinds(session: &'static Session, words: &[String]) -> Result<(), String> {
+    if words.is_empty() {
+        return with_env(session, |env| engine::stop(session, env));
     }
+    for word in words {
+        let engine = engine::of(word)?;
+        with_env(session, |env| engine.stop(session, env))?;
+    }
+    Ok(())
 }
 
-fn switch_off(session: &'static Session, kind: &str) -> Result<(), String> {
-    let mut wanted = sampling::current();
-    match kind {
-        "exact" if samples_bytecodes(session) => return Ok(()),
-        "bytecodes" if !samples_bytecodes(session) => return Ok(()),
-        "exact" | "bytecodes" => {
-            return with_env(session, |env| {
-                start::remove_instrumentation(session, env).map_err(|e| e.to_string())
-            });
-        }
-        "cpu" => wanted.cpu = None,
-        "wall" => wanted.wall = None,
-        unknown => return Err(format!("unknown kind '{unknown}': exact, bytecodes, cpu or wall")),
+/// Another value of something that can be changed.
+fn set(session: &'static Session, word: &str) -> Result<(), String> {
+    let (name, value) = word.split_once('=').ok_or_else(|| format!("'{word}' is not KEY=VALUE"))?;
+    if !setting(name).is_some_and(|setting| setting.changeable) {
+        let names = settings().filter(|setting| setting.changeable).map(|setting| setting.name);
+        return Err(format!("unknown setting '{name}': {}", listed(names)));
     }
-    with_env(session, |env| start::sample(session, env, &wanted))
+    if name == "threads" && !sampling::current().any() {
+        return Err("nothing is sampled: start cpu or wall first".to_owned());
+    }
+    let mut chosen = current(session);
+    choose(&mut chosen, name, value)?;
+    with_env(session, |env| ENGINES.iter().try_for_each(|engine| engine.change(session, env, name, &chosen)))
 }
 
-/// Sets one thing. This is where a new one goes.
-fn set(session: &'static Session, key: &str, value: &str) -> Result<(), String> {
-    let mut wanted = sampling::current();
-    match key {
-        "bytecodes" if !samples_bytecodes(session) => {
-            return Err(
-                "no samples are taken every so many bytecodes: run or attach with --bytecodes".to_owned()
-            );
+/// What the kinds that are on run with.
+fn current(session: &Session) -> Chosen {
+    let mut chosen = Chosen::default();
+    for engine in ENGINES {
+        if let Some(value) = engine.status(session) {
+            // It says what it was told.
+            let _ = chosen.set(engine.kind().name(), &value);
         }
-        "bytecodes" => {
-            bytecodes::set_granularity(session, positive(key, value).map_err(|e| e.to_string())?);
-            return Ok(());
-        }
-        "cpu" => wanted.cpu = Some(rate(key, value).map_err(|e| e.to_string())?),
-        "wall" => wanted.wall = Some(rate(key, value).map_err(|e| e.to_string())?),
-        "threads" if !wanted.any() => return Err("nothing is sampled: start cpu or wall first".to_owned()),
-        "threads" => {
-            // Spaces separate words, so one in a name is written `%20`; none at all means all threads.
-            let names = value.split('|').filter(|name| !name.is_empty());
-            wanted.threads = names.map(|name| name.replace("%20", " ")).collect();
-        }
-        unknown => return Err(format!("unknown setting '{unknown}': bytecodes, cpu, wall or threads")),
     }
-    with_env(session, |env| start::sample(session, env, &wanted))
+    for name in sampling::current().threads {
+        let _ = chosen.set("threads", &name);
+    }
+    chosen
 }
 
-/// Whether what is instrumented takes samples every so many bytecodes, instead of counting.
-fn samples_bytecodes(session: &Session) -> bool {
-    session.plan().is_some_and(|plan| plan.sampling)
+/// Names of threads are separated by bars, and spaces separate words: one in a name is written `%20`. None at all means all
+/// threads.
+fn choose(chosen: &mut Chosen, name: &str, value: &str) -> Result<(), String> {
+    if name != "threads" {
+        return chosen.set(name, value).map_err(|wrong| wrong.0);
+    }
+    chosen.leave_out(name);
+    let names = value.split('|').filter(|name| !name.is_empty()).map(|name| name.replace("%20", " "));
+    names.into_iter().try_for_each(|one| chosen.set(name, &one)).map_err(|wrong| wrong.0)
 }
 
 /// Runs something in the VM, for which this thread joins it for a moment.
@@ -134,32 +131,31 @@ fn with_env(
 }
 
 fn status(session: &Session) -> Vec<(String, String)> {
-    let wanted = sampling::current();
-    let rate = |rate: Option<u32>| rate.map_or("off".to_owned(), |rate| rate.to_string());
     let read = |field| session.arena.read(field).to_string();
-    let bytecodes = samples_bytecodes(session);
-    let exact = session.plan().is_some() && !bytecodes;
-    let mut facts = [
+    let mut facts = vec![
         ("version", env!("CARGO_PKG_VERSION").to_owned()),
         ("pid", std::process::id().to_string()),
         ("arena", session.arena.path().display().to_string()),
-        ("exact", if exact { "on" } else { "off" }.to_owned()),
-        ("bytecodes", if bytecodes { read(header::EVERY) } else { "off".to_owned() }),
-        ("cpu", rate(wanted.cpu)),
-        ("wall", rate(wanted.wall)),
-        ("threads", wanted.threads.join("|")),
+    ];
+    for engine in ENGINES {
+        let value = match engine.status(session) {
+            Some(value) if value.is_empty() => "on".to_owned(),
+            Some(value) => value,
+            None => "off".to_owned(),
+        };
+        facts.push((engine.kind().name(), value));
+    }
+    facts.extend([
+        ("threads", sampling::current().threads.join("|")),
         ("samples", read(header::SAMPLES)),
         ("walks", read(header::WALKS)),
         ("sampling.nanos", read(header::SAMPLING_NANOS)),
         ("rewrite.nanos", read(header::REWRITE_NANOS)),
         ("arena.used", read(header::USED)),
         ("arena.limit", read(header::LIMIT)),
-    ]
-    .map(|(key, value)| (key.to_owned(), value))
-    .to_vec();
-    if let Some(bytes) = sampling::allocated() {
-        facts.push(("allocated".to_owned(), bytes.to_string()));
-    }
+    ]);
+    facts.extend(sampling::allocated().map(|bytes| ("allocated", bytes.to_string())));
+    let mut facts: Vec<_> = facts.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
     for (i, cause) in CAUSES.iter().enumerate() {
         let lost = session.arena.read(header::LOST + 8 * i as u64);
         if lost > 0 {

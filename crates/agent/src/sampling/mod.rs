@@ -34,6 +34,7 @@ use quipu_arena::writer::ArenaWriter;
 use quipu_jvm::hotspot::{Library, MethodNames, Structs};
 use quipu_jvm::{Capabilities, Capability, Class, Env, Error, Jvmti, Thread, sys};
 
+use crate::events::Listener;
 use crate::locks::lock;
 use crate::own_thread;
 use crate::session::Session;
@@ -283,9 +284,7 @@ impl Engine {
         upkeep.find_modules(self);
         drop(upkeep);
         self.threads.choose(wanted.threads.iter().map(|name| name.clone().into_bytes()).collect());
-        for event in EVENTS {
-            self.jvmti.set_event_mode(event, true, None)?;
-        }
+        self.listen(true)?;
         env.with_frame(64, |env| {
             for class in self.jvmti.loaded_classes(env)? {
                 // Those that are not linked yet have no methods to speak of; they come with an event.
@@ -318,11 +317,17 @@ impl Engine {
         self.wall_period.store(0, Ordering::Release);
         self.threads.set_clocks(self.arena, None);
         self.on.store(false, Ordering::Release);
-        // The others are left on: they cost next to nothing, and exact and deterministic runs listen to them, too. The VM
-        // knows the event: it was switched on.
-        let _ = self.jvmti.set_event_mode(sys::JVMTI_EVENT_CLASS_LOAD, false, None);
+        // The VM knows the events: they were switched on.
+        let _ = self.listen(false);
         self.threads.clear(self.arena);
         lock(&self.upkeep).run(self, env);
+    }
+
+    fn listen(&self, on: bool) -> Result<(), Error> {
+        let Some(session) = Session::get() else { return Ok(()) };
+        // Labels are forgotten with their threads, sampled or not: this one is left on.
+        let events = EVENTS.iter().filter(|&&event| on || event != sys::JVMTI_EVENT_THREAD_END);
+        events.copied().try_for_each(|event| session.listen(Listener::Sampling, event, on))
     }
 
     fn set_cpu(&self, session: &Session, rate: Option<u32>) {

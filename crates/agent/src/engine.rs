@@ -1,0 +1,75 @@
+//! An engine does the work of one kind: it is started, changed and stopped, and says how it is. Everything that is told of
+//! kinds by name (options, `quipu ctl`, `quipu.Profiler`) comes here, and goes to one of the [`ENGINES`].
+
+use quipu_jvm::{Class, Env, Thread};
+use quipu_kinds::{Chosen, KINDS, Kind, listed};
+
+use crate::engines::{BYTECODES, CPU, EXACT, WALL};
+use crate::options::Options;
+use crate::session::Session;
+
+/// What does the work of a kind.
+pub trait Engine: Sync {
+    /// The kind.
+    fn kind(&self) -> &'static Kind;
+
+    /// Begins to measure; with other values, if it does already.
+    fn start(&self, session: &'static Session, env: &mut Env<'_>, options: &Options) -> Result<(), String>;
+
+    /// Goes on with another value of a setting that can be changed. Engines are asked about all of them: one that does not
+    /// have it does nothing.
+    fn change(
+        &self,
+        session: &'static Session,
+        env: &mut Env<'_>,
+        name: &str,
+        chosen: &Chosen,
+    ) -> Result<(), String>;
+
+    /// Measures no more, and takes out what it has put in; nothing if it does not measure.
+    fn stop(&self, session: &'static Session, env: &mut Env<'_>) -> Result<(), String>;
+
+    /// What it runs with, such as a rate (empty if the kind takes nothing); `None` while it is off.
+    fn status(&self, session: &Session) -> Option<String>;
+
+    /// A thread begins; called on it.
+    fn thread_began(&self, _env: &Env<'_>, _thread: Thread<'_>) {}
+
+    /// A thread ends; called on it.
+    fn thread_ended(&self, _env: &Env<'_>, _thread: Thread<'_>) {}
+
+    /// A class can be used from now on.
+    fn class_prepared(&self, _class: Class<'_>) {}
+}
+
+/// One for each kind, in the order in which they are started: what is instrumented first, so that samples find their
+/// contexts in it.
+pub static ENGINES: [&dyn Engine; KINDS.len()] = [&EXACT, &BYTECODES, &CPU, &WALL];
+
+/// The engine of a kind.
+pub fn of(name: &str) -> Result<&'static dyn Engine, String> {
+    ENGINES
+        .iter()
+        .copied()
+        .find(|engine| engine.kind().name() == name)
+        .ok_or_else(|| format!("unknown kind '{name}': {}", listed(KINDS.iter().map(|kind| kind.name()))))
+}
+
+/// Whether anything is measured.
+pub fn any(session: &Session) -> bool {
+    ENGINES.iter().any(|engine| engine.status(session).is_some())
+}
+
+/// Starts the kinds that were chosen.
+pub fn start(session: &'static Session, env: &mut Env<'_>, options: &Options) -> Result<(), String> {
+    for engine in ENGINES.iter().filter(|engine| options.chosen.has(engine.kind().name())) {
+        engine.start(session, env, options)?;
+    }
+    Ok(())
+}
+
+/// Stops all kinds, the last one first. If one of them cannot, the others are stopped all the same.
+pub fn stop(session: &'static Session, env: &mut Env<'_>) -> Result<(), String> {
+    let stopped = ENGINES.iter().rev().map(|engine| engine.stop(session, env));
+    stopped.fold(Ok(()), Result::and)
+}

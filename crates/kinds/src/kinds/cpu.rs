@@ -1,0 +1,39 @@
+//! Stacks, sampled by the CPU time that threads use.
+
+use super::SAMPLING;
+use crate::{Aggregation, Kind, Metric, Setting, Unit, Value};
+
+/// The fastest that anybody can sample.
+pub const RATE: Value =
+    Value::Number { name: "RATE", least: 1, most: 10_000, must: "a rate from 1 to 10000" };
+
+const fn time(name: &'static str, help: &'static str) -> Metric {
+    Metric { name, unit: Unit::Nanoseconds, aggregation: Aggregation::Sum, help }
+}
+
+/// Stacks, sampled by the CPU time that threads use.
+pub static CPU: Kind = Kind {
+    switch: Setting {
+        bare: Some("100"),
+        changeable: true,
+        ..Setting::of(
+            "cpu",
+            RATE,
+            "Sample stacks by the CPU time that threads use, so many times a second of it, up to 10000",
+        )
+    },
+    title: "Samples of CPU time",
+    options: &[],
+    excludes: &[],
+    flags: SAMPLING,
+    metrics: &[
+        time("cpu", "CPU time that was used"),
+        time("cpu.interpreted", "of it, in the interpreter"),
+        time("cpu.c1", "of it, in code of the C1 compiler"),
+        time("cpu.c2", "of it, in code of the C2 compiler"),
+        time("cpu.native", "of it, in native code: libraries, the VM, the kernel"),
+        time("cpu.unknown", "of it, where the walker does not know"),
+    ],
+    cost: "below 1 % at 100 samples a second",
+    rewrites: false,
+};

@@ -1,0 +1,25 @@
+//! One file for each kind.
+
+mod bytecodes;
+mod cpu;
+mod exact;
+mod shared;
+mod wall;
+
+use crate::Kind;
+
+pub use bytecodes::BYTECODES;
+pub use cpu::CPU;
+pub use exact::EXACT;
+pub use shared::{INTERNAL, SHARED};
+pub use wall::WALL;
+
+/// All kinds, in the order in which they are told.
+pub const KINDS: &[&Kind] = &[&EXACT, &BYTECODES, &CPU, &WALL];
+
+/// What kinds that rewrite classes need of the JVM: HotSpot compiles no method of more than 8,000 bytes, and inserted code
+/// can take one over that.
+const REWRITING: &[&str] = &["-XX:-DontCompileHugeMethods"];
+
+/// Compiled code then knows where it is between calls as well; without it, samples are charged to the next call site.
+const SAMPLING: &[&str] = &["-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints"];

@@ -1,0 +1,105 @@
+//! What settings take.
+
+/// What a setting takes.
+#[derive(Debug, Clone, Copy)]
+pub enum Value {
+    /// Nothing: it is on when it is named.
+    Switch,
+    /// A number in this range.
+    Number {
+        /// What the help calls it.
+        name: &'static str,
+        /// The least.
+        least: u64,
+        /// The most.
+        most: u64,
+        /// What it is, for who gives something else: `a rate from 1 to 10000`.
+        must: &'static str,
+    },
+    /// A number of bytes, with a unit or without: `500M`.
+    Size,
+    /// One of these words, each with what it means.
+    Choice(&'static [(&'static str, &'static str)]),
+    /// Any text; the help calls it this.
+    Text(&'static str),
+    /// A file that is there, which the target must find as well.
+    File,
+    /// A jar, and a class in it: `agent.jar=com.acme.Agent`.
+    JarAndClass,
+}
+
+impl Value {
+    /// What the help calls it; empty for switches.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Value::Switch => "",
+            Value::Number { name, .. } | Value::Text(name) => name,
+            Value::Size => "SIZE",
+            Value::Choice(_) => "WHICH",
+            Value::File => "FILE",
+            Value::JarAndClass => "JAR=CLASS",
+        }
+    }
+
+    /// The value as it is handed on, or what it must be.
+    pub fn parse(&self, text: &str) -> Result<String, String> {
+        match *self {
+            Value::Switch if text.is_empty() => Ok(String::new()),
+            Value::Switch => Err("takes no value".to_owned()),
+            Value::Number { least, most, must, .. } => {
+                let number = text.replace('_', "").parse().ok().filter(|n| (least..=most).contains(n));
+                number.map(|n: u64| n.to_string()).ok_or_else(|| ["must be ", must].concat())
+            }
+            Value::Size => size(text).map(|bytes| bytes.to_string()),
+            Value::Choice(words) if words.iter().any(|(word, _)| *word == text) => Ok(text.to_owned()),
+            Value::Choice(words) => {
+                Err(["must be ", &crate::listed(words.iter().map(|(word, _)| *word))].concat())
+            }
+            Value::JarAndClass => match text.rsplit_once('=') {
+                Some((jar, class)) if !jar.is_empty() && !class.is_empty() && !class.contains('/') => {
+                    Ok(text.to_owned())
+                }
+                _ => Err("must be a jar and a class in it: agent.jar=com.acme.Agent".to_owned()),
+            },
+            Value::Text(_) | Value::File if text.is_empty() => Err("must not be empty".to_owned()),
+            Value::Text(_) | Value::File => Ok(text.to_owned()),
+        }
+    }
+}
+
+/// `500M`, `8G`, `1048576`.
+pub fn size(text: &str) -> Result<u64, String> {
+    let (digits, factor) = match text.char_indices().next_back() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1 << 10),
+        Some((at, 'm' | 'M')) => (&text[..at], 1 << 20),
+        Some((at, 'g' | 'G')) => (&text[..at], 1 << 30),
+        _ => (text, 1),
+    };
+    let number: u64 = digits.parse().map_err(|_| "must be a size like 500M or 8G".to_owned())?;
+    number.checked_mul(factor).ok_or_else(|| "is too large".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Value, size};
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(size("500M"), Ok(500 << 20));
+        assert_eq!(size("8g"), Ok(8 << 30));
+        assert_eq!(size("77"), Ok(77));
+        assert!(size("lots").is_err());
+        assert!(size("99999999999G").is_err());
+    }
+
+    #[test]
+    fn values_say_what_they_must_be() {
+        let rate = Value::Number { name: "RATE", least: 1, most: 10, must: "a rate from 1 to 10" };
+        assert_eq!(rate.parse("1_0"), Ok("10".to_owned()));
+        assert_eq!(rate.parse("11"), Err("must be a rate from 1 to 10".to_owned()));
+        let choice = Value::Choice(&[("all", ""), ("app", ""), ("none", "")]);
+        assert_eq!(choice.parse("some"), Err("must be all, app or none".to_owned()));
+        assert!(Value::JarAndClass.parse("a=b.jar=com.acme.Mine").is_ok());
+        assert!(Value::JarAndClass.parse("a.jar").is_err());
+    }
+}
