@@ -19,12 +19,26 @@ pub fn from_directory(directory: &Path) -> anyhow::Result<Option<Profile>> {
 
 /// The profiles of all arenas in a directory.
 pub fn all_in(directory: &Path) -> anyhow::Result<Vec<Profile>> {
+    arenas_in(directory)?.iter().map(|path| from_arena(path)).collect()
+}
+
+/// The arenas in a directory.
+pub fn arenas_in(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut arenas: Vec<PathBuf> = fs::read_dir(directory)?
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
         .filter(|path| place::pid_of(path).is_some())
         .collect();
     arenas.sort();
-    arenas.iter().map(|path| from_arena(path)).collect()
+    Ok(arenas)
+}
+
+/// The error for a profile that could not be written, and is in these arenas still.
+pub fn kept(error: &anyhow::Error, arenas: &[PathBuf]) -> anyhow::Error {
+    let arenas: Vec<String> = arenas.iter().map(|path| path.display().to_string()).collect();
+    Failure::target(format!(
+        "{error:#}\nquipu: what was measured is kept. Write it to another file with: quipu merge {} -o FILE",
+        arenas.join(" ")
+    ))
 }
 
 /// All profiles in one; `None` if there are none.
