@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
-use quipu_e2e::{Jdk, Program, ThreadCounts, Working, classes, on_every_jdk, scratch, tools};
+use quipu_e2e::{Command, Jdk, Program, ThreadCounts, Working, classes, on_every_jdk, scratch, tools};
 use quipu_profile::Profile;
 
 /// Places where nobody can write, not even root.

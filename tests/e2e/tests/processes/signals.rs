@@ -1,9 +1,9 @@
 //! Signals that `quipu run` and `quipu attach` get.
 
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{ChildStdout, Stdio};
 
-use quipu_e2e::{Jdk, ThreadCounts, Working, classes, on_every_jdk, scratch, tools};
+use quipu_e2e::{Child, Command, Jdk, ThreadCounts, Working, classes, on_every_jdk, scratch, tools};
 use quipu_profile::Profile;
 
 /// Sends a signal by name.
