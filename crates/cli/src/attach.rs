@@ -120,6 +120,9 @@ impl Attach {
     fn save(&self, arena: &[u8], before: Option<&Baseline>, output: &Path) -> anyhow::Result<()> {
         let reading = || import::profile_since(arena, before).map_err(Failure::target);
         let mut profile = progress::during("reading the profile", reading)?;
+        if let Some(why) = collect::not_measured(&profile) {
+            return Err(Failure::target(format!("nothing was measured: {why}")));
+        }
         profile.meta.target.command = vec!["attach".to_owned(), profile.meta.target.main.clone()];
         profile.meta.options.extend(crate::recorded::options(&self.kinds));
         save(&profile, output)

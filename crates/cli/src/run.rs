@@ -90,11 +90,11 @@ impl Run {
             None => Parts::one(),
         };
         let directory = RunDirectory::new()?;
-        let taken = self.take(kinds, &parts, &directory).and_then(|(profile, ended)| {
-            save(&profile, &parts.last(output))?;
-            Ok((profile, ended))
-        });
-        taken.map_err(|error| directory.keep(error))
+        let (profile, ended) = self.take(kinds, &parts, &directory)?;
+        match save(&profile, &parts.last(output)) {
+            Ok(()) => Ok((profile, ended)),
+            Err(error) => Err(directory.keep(error)),
+        }
     }
 
     /// Runs the command once; its arenas go to the directory.
