@@ -157,7 +157,7 @@ unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread
             None => start::start(session, &mut env, &options),
         };
         if let Err(why) = started {
-            complain(&why);
+            session.failed(&why);
         }
     });
 }

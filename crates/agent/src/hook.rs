@@ -93,7 +93,7 @@ fn with_thread_field(session: &Session, bytes: &[u8]) -> Option<Vec<u8>> {
     if session.has_tallies() {
         fields.push(Field::tally(session.nobodys_tally()? as i64));
     }
-    let changed = thread_field::add(bytes, &fields).ok()?;
+    let changed = thread_field::add(bytes, &fields).ok()??;
     session.set_direct();
     Some(changed)
 }

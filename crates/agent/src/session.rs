@@ -13,6 +13,7 @@ use quipu_classfile::{ClassFile, mutf8};
 use quipu_jvm::{Capability, Jvm, Jvmti, Object, sys};
 use quipu_rewrite::{Call, Callee, Contexts, Known, OpaqueCallee, Plan};
 
+use crate::entry::complain;
 use crate::events::{Events, Listener};
 use crate::groups::Groups;
 use crate::options::Options;
@@ -217,6 +218,12 @@ impl Session {
         // A full arena has no room for facts; the profile is usable without.
         let value = mutf8::encode(value);
         let _ = self.arena.log(&Record::Info { key: key.as_bytes(), value: value.as_bytes() });
+    }
+
+    /// Tells the reader, and the person at the target, why there is no profile.
+    pub fn failed(&self, why: &str) {
+        self.note("start.failed", why);
+        complain(why);
     }
 
     /// Tells the reader what was left as it was.

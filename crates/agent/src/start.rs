@@ -73,7 +73,22 @@ pub fn start(session: &'static Session, env: &mut Env<'_>, options: &Options) ->
     if let Err(error) = steering::define(env) {
         session.leave(b"quipu.Profiler", &error.to_string());
     }
+    if options.rewrites() {
+        supported(session.jvmti)?;
+    }
     engine::start(session, env, options)
+}
+
+/// Refuses JVMs that have not what the runtime is made of.
+fn supported(jvmti: Jvmti) -> Result<(), String> {
+    const OLDEST: u32 = 11;
+    match jdk_version(jvmti) {
+        Ok(version) if version.feature < OLDEST => Err(format!(
+            "this is Java {}, and counting needs Java {OLDEST} or newer; --cpu and --wall need less",
+            version.feature
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// A profile of its own begins: nothing that was measured before is in it.
@@ -157,7 +172,7 @@ pub fn instrument(session: &'static Session, env: &mut Env<'_>, options: &Option
     }
     if plan.tallies() && !tallies::begin(session, env)? {
         session.leave(b"every class", "the arena has no room for tallies");
-        eprintln!("quipu: not profiling: the arena has no room for tallies: give it more with --arena-limit");
+        session.failed("the arena has no room for tallies: give it more with --arena-limit");
         return Ok(());
     }
     if let Some((file, _)) = &options.weights {

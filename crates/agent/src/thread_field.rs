@@ -42,9 +42,14 @@ impl Field {
     }
 }
 
-/// `Thread` with the fields.
-pub fn add(bytes: &[u8], fields: &[Field]) -> Result<Vec<u8>, EditError> {
+/// `Thread` with the fields; `None` if it has one of them already, from another agent of this kind.
+pub fn add(bytes: &[u8], fields: &[Field]) -> Result<Option<Vec<u8>>, EditError> {
     let class = ClassFile::parse(bytes).map_err(EditError::from)?;
+    let there =
+        |field: &Field| class.fields().iter().any(|f| class.pool().utf8(f.name_index) == Ok(field.name));
+    if fields.iter().any(there) {
+        return Ok(None);
+    }
     let mut editor = ClassEditor::new(&class);
     let flags = access::SYNTHETIC | access::TRANSIENT;
     let added: Vec<_> = fields.iter().map(|field| (flags, field.name, DESCRIPTOR)).collect();
@@ -60,5 +65,5 @@ pub fn add(bytes: &[u8], fields: &[Field]) -> Result<Vec<u8>, EditError> {
         code.insert_entry(&s)?;
         code.finish()?;
     }
-    Ok(editor.into_bytes().into_owned())
+    Ok(Some(editor.into_bytes().into_owned()))
 }

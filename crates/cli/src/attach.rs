@@ -1,11 +1,11 @@
 //! `quipu attach`: profile a JVM that runs, then leave it as it was.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use quipu_arena::place;
 use quipu_collector::arena::ArenaFile;
 use quipu_collector::attach::{Attach as Channel, Target};
 use quipu_collector::control::Control;
@@ -13,10 +13,13 @@ use quipu_collector::import::{self, Baseline};
 use quipu_collector::jvms;
 
 use crate::agent;
+use crate::collect;
 use crate::exit::{DONE, Failure};
 use crate::kinds::Kinds;
+use crate::output;
 use crate::progress;
 use crate::run::save;
+use crate::signals;
 
 /// What is measured unless something else is asked for: it costs somebody's production next to nothing.
 const DEFAULT_KIND: &str = "cpu";
@@ -62,6 +65,7 @@ const ANSWER: Duration = Duration::from_secs(120);
 impl Attach {
     /// Attaches, waits, detaches, saves.
     pub fn run(self) -> anyhow::Result<u8> {
+        output::check(&self.output)?;
         let pid = find(&self.target)?;
         let library = agent::library()?;
         let target = Target::find(pid).map_err(Failure::target)?;
@@ -69,6 +73,8 @@ impl Attach {
         let mut before = None;
         let chosen = self.kinds.chosen(DEFAULT_KIND)?;
         let options = chosen.text();
+        // From here on the target must not be left as it is then.
+        signals::end_wanted()?;
         let starting = || channel.load_agent(&library, &options);
         progress::during("rewriting its classes", starting).map_err(Failure::target)?;
         let mut arena = ArenaFile::of_process(pid).map_err(Failure::target)?.ok_or_else(|| {
@@ -89,9 +95,14 @@ impl Attach {
             // Names of what was sampled last must be there; an agent that cannot be asked has told most of them.
             let _ = Control::of_process(pid).and_then(|control| control.ask(&["dump"]));
             let bytes = arena.read()?;
-            files += 1;
-            self.save(&bytes, before.as_ref(), &numbered(&self.output, files))?;
-            before = Some(Baseline::read(&bytes).map_err(Failure::target)?);
+            match self.save(&bytes, before.as_ref(), &numbered(&self.output, files + 1)) {
+                Ok(()) => {
+                    files += 1;
+                    before = Some(Baseline::read(&bytes).map_err(Failure::target)?);
+                }
+                // The next file will have it, if there is room for that one.
+                Err(error) => eprintln!("quipu: {error:#}"),
+            }
         };
         if alive {
             let stopping = || channel.load_agent(&library, "stop");
@@ -101,7 +112,9 @@ impl Attach {
             Some(_) => numbered(&self.output, files + 1),
             None => self.output.clone(),
         };
-        self.save(&arena.read()?, before.as_ref(), &output)?;
+        if let Err(error) = self.save(&arena.read()?, before.as_ref(), &output) {
+            return Err(keep(&mut arena, alive, error));
+        }
         if !alive {
             // The target ended first and left its arena to us.
             let _ = std::fs::remove_file(arena.path());
@@ -112,9 +125,27 @@ impl Attach {
     fn save(&self, arena: &[u8], before: Option<&Baseline>, output: &Path) -> anyhow::Result<()> {
         let reading = || import::profile_since(arena, before).map_err(Failure::target);
         let mut profile = progress::during("reading the profile", reading)?;
+        if let Some(why) = collect::not_measured(&profile) {
+            return Err(Failure::target(format!("nothing was measured: {why}")));
+        }
         profile.meta.target.command = vec!["attach".to_owned(), profile.meta.target.main.clone()];
         profile.meta.options.extend(self.kinds.chosen(DEFAULT_KIND)?.recorded());
         save(&profile, output)
+    }
+}
+
+/// The profile could not be written: it is left where it can be read.
+fn keep(arena: &mut ArenaFile, alive: bool, error: anyhow::Error) -> anyhow::Error {
+    if !alive {
+        return collect::kept(&error, &[arena.path().to_owned()]);
+    }
+    // The arena's name is gone, and the target will use it again.
+    let copy = place::directory()
+        .map(|directory| directory.join(place::file_name(std::process::id(), 0)))
+        .and_then(|path| arena.copy_to(&path).map(|()| path));
+    match copy {
+        Ok(path) => collect::kept(&error, &[path]),
+        Err(also) => error.context(format!("the profile could not be kept either: {also}")),
     }
 }
 
@@ -130,7 +161,7 @@ pub fn numbered(path: &Path, number: u32) -> PathBuf {
 pub enum Waited {
     /// The time has passed.
     Enough,
-    /// Somebody pressed Ctrl-C.
+    /// Somebody pressed Ctrl-C, or sent SIGTERM or SIGHUP.
     Interrupted,
     /// The target has ended.
     TargetEnded,
@@ -138,8 +169,7 @@ pub enum Waited {
 
 /// Waits for the time to pass, for Ctrl-C, or for the target to end.
 pub fn wait(target: &Target, duration: Option<Duration>) -> anyhow::Result<Waited> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    signal_hook::flag::register(signal_hook::consts::SIGINT, Arc::clone(&interrupted))?;
+    let interrupted = signals::end_wanted()?;
     let end = duration.map(|duration| Instant::now() + duration);
     while !interrupted.load(Ordering::Relaxed) {
         if end.is_some_and(|end| Instant::now() >= end) {

@@ -14,17 +14,64 @@ use crate::progress;
 
 /// The merged profile of all arenas in a directory; `None` if there are none.
 pub fn from_directory(directory: &Path) -> anyhow::Result<Option<Profile>> {
-    merge(all_in(directory)?)
+    merge(measured(all_in(directory)?)?)
+}
+
+/// Leaves out JVMs in which nothing was measured, and says why; an error if that is so of all of them.
+pub fn measured(profiles: Vec<Profile>) -> anyhow::Result<Vec<Profile>> {
+    let mut why_not = Vec::new();
+    let mut good = Vec::new();
+    for profile in profiles {
+        match not_measured(&profile) {
+            Some(why) => {
+                let pid = profile.run.pid.map_or("?".to_owned(), |pid| pid.to_string());
+                why_not.push(format!("JVM {pid} was not profiled: {why}"));
+            }
+            None => good.push(profile),
+        }
+    }
+    if good.is_empty() && !why_not.is_empty() {
+        return Err(Failure::target(why_not.join("\nquipu: ")));
+    }
+    why_not.iter().for_each(|why| eprintln!("quipu: {why}"));
+    Ok(good)
+}
+
+/// Why nothing was measured in a JVM that had an agent; `None` if something was.
+pub fn not_measured(profile: &Profile) -> Option<String> {
+    let mut said = profile.run.extra.iter().filter(|(key, _)| key == "start.failed");
+    match said.next() {
+        Some((_, why)) => Some(why.clone()),
+        // What VM it is, an agent tells when it begins.
+        None if profile.meta.jvm.version.is_empty() => Some(
+            "it ended before it was up; see what it said above, and whether it runs without quipu".to_owned(),
+        ),
+        None => None,
+    }
 }
 
 /// The profiles of all arenas in a directory.
 pub fn all_in(directory: &Path) -> anyhow::Result<Vec<Profile>> {
+    arenas_in(directory)?.iter().map(|path| from_arena(path)).collect()
+}
+
+/// The arenas in a directory.
+pub fn arenas_in(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut arenas: Vec<PathBuf> = fs::read_dir(directory)?
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
         .filter(|path| place::pid_of(path).is_some())
         .collect();
     arenas.sort();
-    arenas.iter().map(|path| from_arena(path)).collect()
+    Ok(arenas)
+}
+
+/// The error for a profile that could not be written, and is in these arenas still.
+pub fn kept(error: &anyhow::Error, arenas: &[PathBuf]) -> anyhow::Error {
+    let arenas: Vec<String> = arenas.iter().map(|path| path.display().to_string()).collect();
+    Failure::target(format!(
+        "{error:#}\nquipu: what was measured is kept. Write it to another file with: quipu merge {} -o FILE",
+        arenas.join(" ")
+    ))
 }
 
 /// All profiles in one; `None` if there are none.

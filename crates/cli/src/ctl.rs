@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::agent;
 use crate::attach::find;
 use crate::exit::{DONE, Failure};
+use crate::output;
 use crate::run::save;
 
 /// Steer a live profile: switch kinds on and off, change rates.
@@ -89,6 +90,7 @@ impl Ctl {
             Command::Stop { kinds } => tell(&ask(pid, &words("stop", kinds))?),
             Command::Set { settings } => tell(&ask(pid, &words("set", settings))?),
             Command::Dump { output } => {
+                output::check(output)?;
                 ask(pid, &["dump".to_owned()])?;
                 let arena = ArenaFile::of_process(pid).map_err(Failure::target)?;
                 let mut arena = arena.ok_or_else(|| Failure::target(ControlError::NoAgent))?;

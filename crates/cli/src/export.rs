@@ -7,10 +7,11 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
-use quipu_formats::{Format, Limits, Options, import};
+use quipu_formats::{ExportError, Format, Limits, Options, import};
 
 use crate::collect::load;
 use crate::exit::{DONE, Failure};
+use crate::output;
 use crate::progress;
 use crate::report::label;
 
@@ -50,6 +51,9 @@ pub struct Export {
 impl Export {
     /// Writes the export.
     pub fn run(self) -> anyhow::Result<u8> {
+        if let Some(path) = &self.output {
+            output::check(path)?;
+        }
         let mut profile = load(&self.file)?;
         if let Some(thread) = &self.thread {
             profile = quipu_report::only_thread(&profile, thread).map_err(Failure::usage)?;
@@ -60,17 +64,14 @@ impl Export {
         let format = Format::from_name(&self.to).with_context(|| format!("no format {}", self.to))?;
         let options = Options { metric: self.metric, ..Options::default() };
         let write = |out: &mut dyn Write| {
-            quipu_formats::export(&profile, format, &options, out).map_err(Failure::usage)
+            quipu_formats::export(&profile, format, &options, out).map_err(|error| match error {
+                ExportError::Io(error) => error.into(),
+                error => Failure::usage(error),
+            })
         };
         match &self.output {
             Some(path) => {
-                let file = File::create(path)
-                    .map_err(|e| Failure::usage(format!("cannot write {}: {e}", path.display())))?;
-                let mut out = BufWriter::new(file);
-                progress::during(format!("writing {}", path.display()), || {
-                    write(&mut out)?;
-                    out.flush().with_context(|| format!("cannot write {}", path.display()))
-                })?;
+                progress::during(format!("writing {}", path.display()), || output::write(path, write))?;
                 eprintln!("quipu: wrote {}", path.display());
             }
             None if !format.is_text() && io::stdout().is_terminal() => {

@@ -35,7 +35,7 @@ impl Jmh {
         let program = self.command.first().cloned().unwrap_or_default();
         let chosen = kinds::for_tests(self.arena_limit, false)?;
         let flags = launch::waiting_flags(&chosen, &directory, &deterministic::flags(&program))?;
-        let status = launch::run(&self.command, &flags, Reach::All { quiet: false })?;
-        Ok(launch::exit_status(status))
+        let ended = launch::run(&self.command, &flags, Reach::All { quiet: false }, &directory)?;
+        Ok(launch::exit_status(ended.status))
     }
 }

@@ -5,16 +5,18 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use quipu_arena::place;
+use quipu_collector::arena::ArenaFile;
 use quipu_kinds::Chosen;
+use rustix::process::Pid;
 
 use crate::agent;
+use crate::collect;
 use crate::deterministic;
 use crate::exit::Failure;
+use crate::signals::{Ended, Relay};
 
 /// Which JVMs get the flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +52,13 @@ pub fn waiting_flags(
     Ok(flags)
 }
 
-/// Runs a command to its end.
-pub fn run(command: &[OsString], flags: &[OsString], reach: Reach) -> anyhow::Result<ExitStatus> {
+/// Runs a command, whose JVMs have their arenas in a directory, to its end.
+pub fn run(
+    command: &[OsString],
+    flags: &[OsString],
+    reach: Reach,
+    directory: &RunDirectory,
+) -> anyhow::Result<Ended> {
     let (program, arguments) = command.split_first().context("no command")?;
     let mut command = Command::new(program);
     if reach == Reach::First && Path::new(program).file_name().is_some_and(|name| name == "java") {
@@ -73,18 +80,12 @@ pub fn run(command: &[OsString], flags: &[OsString], reach: Reach) -> anyhow::Re
     if reach == (Reach::All { quiet: true }) {
         command.stdout(std::io::stderr());
     }
-    // Ctrl-C goes to the target as well; it decides how to end, and its profile is still written.
-    let interrupted = Arc::new(AtomicBool::new(false));
-    signal_hook::flag::register(signal_hook::consts::SIGINT, interrupted)?;
+    // The target decides how to end, and its profile is still written.
+    let signals = Relay::new()?;
     let mut child = command
         .spawn()
         .map_err(|e| Failure::usage(format!("cannot start {}: {e}", Path::new(program).display())))?;
-    loop {
-        match child.wait() {
-            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-            waited => return Ok(waited?),
-        }
-    }
+    signals.until_ended(&mut child, || directory.running())
 }
 
 /// The status to end with after a program that ended like this.
@@ -111,11 +112,38 @@ impl RunDirectory {
     /// A new one, empty.
     pub fn new() -> anyhow::Result<RunDirectory> {
         let parent = place::directory()?;
-        let path = parent.join(format!("run-{}", std::process::id()));
-        // Left behind by a process that had the same id and was killed.
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir(&path).with_context(|| format!("cannot make {}", path.display()))?;
-        Ok(RunDirectory(path))
+        let mut number = 0;
+        loop {
+            // A process that had the same id may have left one behind; this one may have several.
+            let path = parent.join(format!("run-{}-{number}", std::process::id()));
+            match fs::create_dir(&path) {
+                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => number += 1,
+                made => {
+                    made.with_context(|| format!("cannot make {}", path.display()))?;
+                    return Ok(RunDirectory(path));
+                }
+            }
+        }
+    }
+
+    /// What was measured could not be written: it stays here, if it is anything, and the person is told how to get at it.
+    pub fn keep(self, error: anyhow::Error) -> anyhow::Error {
+        let arenas = collect::arenas_in(&self.0).unwrap_or_default();
+        if arenas.is_empty() {
+            return error;
+        }
+        // Not dropped, and so not removed.
+        std::mem::forget(self);
+        collect::kept(&error, &arenas)
+    }
+
+    /// The JVMs that have an arena here and have not ended.
+    fn running(&self) -> Vec<Pid> {
+        let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
+        let pids = entries.filter_map(|entry| place::pid_of(&entry.path()));
+        // One whose id is another process's by now, or of another name space, does not have the arena open.
+        let here = |pid: u32| matches!(ArenaFile::of_process(pid), Ok(Some(arena)) if arena.path().starts_with(&self.0));
+        pids.filter(|&pid| here(pid)).filter_map(|pid| Pid::from_raw(pid.try_into().ok()?)).collect()
     }
 }
 

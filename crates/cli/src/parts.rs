@@ -95,6 +95,10 @@ impl Parts {
             parts.push(import::profile_since(&bytes, before.get(&path)).map_err(Failure::target)?);
             before.insert(path, Baseline::read(&bytes).map_err(Failure::target)?);
         }
-        collect::merge(parts)
+        if running {
+            // One that is on its way up will be in the next.
+            parts.retain(|part| collect::not_measured(part).is_none());
+        }
+        collect::merge(collect::measured(parts)?)
     }
 }

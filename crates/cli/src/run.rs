@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
 use std::time::Duration;
 
 use clap::Args;
@@ -15,14 +14,19 @@ use crate::deterministic;
 use crate::exit::Failure;
 use crate::kinds::{self, Kinds};
 use crate::launch::{self, Reach, RunDirectory};
+use crate::output;
 use crate::parts::Parts;
 use crate::progress;
+use crate::signals::Ended;
 use crate::variation;
 
 /// Start a JVM and profile it.
 ///
 /// The program's output, input and exit status are its own. Programs that start JVMs of their own (mvn, gradle,
 /// scripts) work too: all their JVMs go into one profile. Without a kind, everything is counted exactly.
+///
+/// SIGTERM, SIGHUP, SIGINT and SIGQUIT are passed on to the program;
+/// the profile is written when it has ended.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -60,7 +64,8 @@ impl Run {
     /// Runs the command; the result is its exit status.
     pub fn run(self) -> anyhow::Result<u8> {
         let chosen = self.kinds.chosen("exact")?;
-        let (profile, status) = self.profile(&chosen, &self.output)?;
+        output::check(&self.output)?;
+        let (profile, ended) = self.profile(&chosen, &self.output)?;
         if chosen.has("deterministic") {
             let pinned: Vec<&str> = profile.meta.pins.keys().map(String::as_str).collect();
             eprintln!("quipu: pinned: {}", pinned.join(", "));
@@ -68,53 +73,62 @@ impl Run {
                 eprintln!("quipu: not pinned: {note}");
             }
         }
-        if self.verify {
+        if self.verify && ended.told {
+            eprintln!("quipu: told to end: not running it again to verify");
+        } else if self.verify {
             eprintln!("quipu: running it again, counting exactly");
-            let (exact, _) = self.take(&kinds::exactly(&chosen)?, &Parts::one())?;
+            let (exact, _) = self.take(&kinds::exactly(&chosen)?, &Parts::one(), &RunDirectory::new()?)?;
             let overlap =
                 quipu_report::overlap_text(&profile, &exact, On::Context, None, Matching::default());
             eprint!("quipu: overlap with the exact profile: {}", overlap.map_err(Failure::usage)?);
         }
-        Ok(launch::exit_status(status))
+        Ok(launch::exit_status(ended.status))
     }
 
     /// Runs the command once and writes what it did, in one file or in many. The last part, or all, is returned.
-    fn profile(&self, chosen: &Chosen, output: &Path) -> anyhow::Result<(Profile, ExitStatus)> {
+    fn profile(&self, chosen: &Chosen, output: &Path) -> anyhow::Result<(Profile, Ended)> {
         let parts = match self.r#loop {
             Some(every) => Parts::every(every, output),
             None => Parts::one(),
         };
-        let (profile, status) = self.take(chosen, &parts)?;
-        save(&profile, &parts.last(output))?;
-        Ok((profile, status))
+        let directory = RunDirectory::new()?;
+        let (profile, ended) = self.take(chosen, &parts, &directory)?;
+        match save(&profile, &parts.last(output)) {
+            Ok(()) => Ok((profile, ended)),
+            Err(error) => Err(directory.keep(error)),
+        }
     }
 
-    /// Runs the command once.
-    fn take(&self, chosen: &Chosen, parts: &Parts) -> anyhow::Result<(Profile, ExitStatus)> {
-        let directory = RunDirectory::new()?;
+    /// Runs the command once; its arenas go to the directory.
+    fn take(
+        &self,
+        chosen: &Chosen,
+        parts: &Parts,
+        directory: &RunDirectory,
+    ) -> anyhow::Result<(Profile, Ended)> {
         let mut flags = launch::agent_flags(chosen, &agent::run_options(chosen, &directory.0))?;
         let pins = match self.command.first() {
             Some(program) if chosen.has("deterministic") => deterministic::flags(program),
             _ => Vec::new(),
         };
         flags.extend(pins.iter().map(|(flag, _)| (*flag).into()));
-        let status = parts.during(
+        let ended = parts.during(
             &directory.0,
             |profile, path| {
                 self.describe(profile, chosen, &pins);
                 save(profile, path)
             },
-            || launch::run(&self.command, &flags, Reach::First),
+            || launch::run(&self.command, &flags, Reach::First, directory),
         )?;
         let mut profile = parts.rest(&directory.0)?.ok_or_else(|| {
             Failure::target(format!(
                 "{} started no JVM that could be profiled (its exit status was {}); see the messages above",
                 self.command.first().map_or("it", |c| c.to_str().unwrap_or("it")),
-                launch::describe(status)
+                launch::describe(ended.status)
             ))
         })?;
         self.describe(&mut profile, chosen, &pins);
-        Ok((profile, status))
+        Ok((profile, ended))
     }
 
     fn describe(&self, profile: &mut Profile, chosen: &Chosen, pins: &[(&'static str, &'static str)]) {
@@ -128,7 +142,8 @@ impl Run {
 
 /// Writes a profile and says so.
 pub fn save(profile: &Profile, path: &Path) -> anyhow::Result<()> {
-    progress::during(format!("writing {}", path.display()), || profile.save(path))?;
+    progress::during(format!("writing {}", path.display()), || profile.save(path))
+        .map_err(Failure::target)?;
     // States are parts of a metric that is there as a whole.
     let whole = profile.metrics().iter().filter(|metric| {
         let of = metric.name().split('.').next();

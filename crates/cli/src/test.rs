@@ -186,7 +186,7 @@ impl Test {
             flags.push("-Dquipu.warm=true".into());
         }
         let quiet = self.json || self.markdown;
-        let status = launch::run(&self.command, &flags, Reach::All { quiet })?;
+        let status = launch::run(&self.command, &flags, Reach::All { quiet }, &directory)?.status;
         if !status.success() {
             let name = Path::new(&program).display();
             eprintln!("quipu: {name} ended with status {}: nothing is compared", launch::describe(status));

@@ -1,7 +1,7 @@
 //! Finding and reading the arena of a process.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use quipu_arena::bytes::Bytes;
@@ -64,6 +64,34 @@ impl ArenaFile {
             self.read_tallies(&mut bytes)?;
         }
         Ok(bytes)
+    }
+
+    /// Writes a file that has all that this one has now, and stays as it is.
+    pub fn copy_to(&mut self, path: &Path) -> io::Result<()> {
+        let mut copy = File::create(path)?;
+        let copied = self.copy_into(&mut copy);
+        if copied.is_err() {
+            let _ = fs::remove_file(path);
+        }
+        copied
+    }
+
+    /// What is not in use stays a hole.
+    fn copy_into(&mut self, copy: &mut File) -> io::Result<()> {
+        let bytes = self.read()?;
+        let number = |at| Bytes(&bytes).u64(at).unwrap_or(0);
+        let (used, limit, each) =
+            (number(header::USED), number(header::LIMIT), number(header::TALLY_USED).min(tally::STRIDE));
+        let used = usize::try_from(used).unwrap_or(usize::MAX).min(bytes.len());
+        let (chunks, tallies) = bytes.split_at(used);
+        copy.write_all(chunks)?;
+        let each = usize::try_from(each).unwrap_or(usize::MAX).max(1);
+        for (i, tally) in (0..).zip(tallies.chunks(each)) {
+            let at = u64::checked_mul(i, tally::STRIDE).and_then(|at| at.checked_add(limit));
+            copy.seek(SeekFrom::Start(at.ok_or(io::ErrorKind::InvalidData)?))?;
+            copy.write_all(tally)?;
+        }
+        Ok(())
     }
 
     /// Appends what is used of each tally, as readers expect it.

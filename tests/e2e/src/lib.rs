@@ -19,6 +19,7 @@
 #[path = "../../../crates/jvm/gen/jdks.rs"]
 pub mod jdks;
 
+mod child;
 mod compare;
 mod counts;
 mod library;
@@ -29,6 +30,7 @@ mod sources;
 mod tools;
 mod working;
 
+pub use child::{Child, Command};
 pub use compare::{Comparison, compare, differences, sample_differences};
 pub use counts::{Counts, ThreadCounts};
 pub use jdks::Jdk;

@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::Mutex;
 
+use crate::child::Command;
 use crate::tools::kept;
 
 /// The jar of `group:artifact:version`. Maven brings it, from wherever it is set up to look; it is then kept.

@@ -3,11 +3,12 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Command, ExitStatus, Output, Stdio};
+use std::process::{ExitStatus, Output, Stdio};
 use std::thread;
 
 use quipu_profile::Profile;
 
+use crate::child::Command;
 use crate::jdks;
 use crate::tools::{scratch, tools};
 use crate::{Jdk, ThreadCounts, classes};

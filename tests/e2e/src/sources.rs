@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Mutex;
 
 use crate::Jdk;
+use crate::child::Command;
 use crate::tools::{kept, scratch};
 
 /// Folders of sources by the version they need.

@@ -2,9 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use crate::child::Command;
 
 /// What is tested, and the oracle.
 #[derive(Debug)]
@@ -43,6 +45,8 @@ pub fn tools() -> &'static Tools {
         if built.ends_with("release") {
             build.arg("--release");
         }
+        // From nothing, on a busy machine.
+        build.patience(Duration::from_secs(3600));
         assert!(build.status().expect("cargo runs").success(), "the tools can be built");
         let here = scratch("tools");
         for file in FILES {

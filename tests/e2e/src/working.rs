@@ -1,8 +1,9 @@
 //! A program to attach to.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{ChildStdout, Stdio};
 
+use crate::child::{Child, Command};
 use crate::{Jdk, classes, scratch};
 
 /// A program that works until its input says otherwise. It does not outlive a test that fails.
@@ -45,12 +46,5 @@ impl Working {
         assert!(self.child.wait().expect("it ends").success(), "{err}");
         assert_eq!(said.trim(), "done", "{err}");
         err
-    }
-}
-
-impl Drop for Working {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

@@ -12,14 +12,15 @@ mod nodes;
 mod parallel;
 mod section;
 mod tables;
+mod whole;
 
 pub use error::{FileError, ReadError};
+pub use whole::{replace_file, try_place};
 
 use crate::Profile;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::path::Path;
 
 /// The version this crate writes, and the newest it reads.
 pub const FORMAT_VERSION: u32 = 1;
@@ -57,8 +58,9 @@ impl Profile {
     /// Writes a file: to a temporary name next to it, synced, then renamed. A crash leaves the old file or the new.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
         let path = path.as_ref();
-        write_atomically(path, &self.to_bytes(Contents::All))
-            .map_err(|error| FileError::io(path, "write", error))
+        let bytes = self.to_bytes(Contents::All);
+        let written = replace_file(path, |file| file.write_all(&bytes));
+        written.map_err(|error| FileError::io(path, "write", error))
     }
 }
 
@@ -71,34 +73,4 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
         file.read_to_end(&mut bytes)?;
     }
     Ok(bytes)
-}
-
-fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // What a link points to is replaced, not the link; a device or pipe cannot be replaced, only written to.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    if fs::metadata(&target).is_ok_and(|found| !found.is_file()) {
-        return File::options().write(true).open(&target)?.write_all(bytes);
-    }
-    let temporary = temporary_name(&target);
-    let written = File::create_new(&temporary).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&temporary, &target)
-    });
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
-        return written;
-    }
-    // The rename is durable once the directory is; a file system that cannot sync directories has done its best.
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let _ = File::open(folder).and_then(|folder| folder.sync_all());
-    Ok(())
-}
-
-fn temporary_name(target: &Path) -> PathBuf {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let mut name = std::ffi::OsString::from(".");
-    name.push(target.file_name().unwrap_or_default());
-    name.push(format!(".{}-{}.tmp", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)));
-    target.with_file_name(name)
 }

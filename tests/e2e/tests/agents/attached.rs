@@ -1,8 +1,8 @@
 //! Agents that come to a program that runs, and leave it again.
 
-use std::process::{Command, Output};
+use std::process::Output;
 
-use quipu_e2e::{Jdk, Working, on_every_jdk, scratch, tools};
+use quipu_e2e::{Command, Jdk, Working, on_every_jdk, scratch, tools};
 
 use crate::jars::jar;
 

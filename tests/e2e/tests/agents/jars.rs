@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Mutex;
 
-use quipu_e2e::{Jdk, Program, Run, scratch, tools};
+use quipu_e2e::{Command, Jdk, Program, Run, scratch, tools};
 
 /// Folders of sources, from this crate.
 const SOURCES: [&str; 2] = ["../agents", "../../java/examples/quipu/examples"];

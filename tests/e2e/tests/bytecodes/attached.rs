@@ -1,8 +1,8 @@
 //! Samples of a program that runs already.
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
-use quipu_e2e::{Working, on_every_jdk, scratch, tools};
+use quipu_e2e::{Command, Working, on_every_jdk, scratch, tools};
 use quipu_profile::{Metric, Profile};
 
 fn ctl(pid: &str, words: &[&str]) -> Option<String> {

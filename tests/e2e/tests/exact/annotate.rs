@@ -1,8 +1,8 @@
 //! Bytecode with the number of times it was executed.
 
-use std::process::{Command, Output};
+use std::process::Output;
 
-use quipu_e2e::{Program, classes, jdks, scratch, tools};
+use quipu_e2e::{Command, Program, classes, jdks, scratch, tools};
 
 fn annotate(file: &std::path::Path, arguments: &[&str], classes: &std::path::Path) -> Output {
     let mut command = Command::new(&tools().quipu);

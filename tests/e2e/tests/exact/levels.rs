@@ -1,10 +1,9 @@
 //! Contexts of all methods, of the application's, or of none: the sums are the same, to the last bytecode.
 
 use std::collections::BTreeMap;
-use std::process::Command;
 
 use quipu_e2e::{
-    Counts, Jdk, Program, Run, ThreadCounts, Working, library, on_every_jdk, oracle, scratch, tools,
+    Command, Counts, Jdk, Program, Run, ThreadCounts, Working, library, on_every_jdk, oracle, scratch, tools,
 };
 use quipu_profile::{Contents, Metric, Profile, Target};
 

@@ -2,9 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use quipu_e2e::{Jdk, ThreadCounts, classes, on_every_jdk, scratch, tools};
+use quipu_e2e::{Command, Jdk, ThreadCounts, classes, on_every_jdk, scratch, tools};
 use quipu_profile::Profile;
 
 const TIMES: u64 = 1_000;

@@ -3,9 +3,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
-use quipu_e2e::{Jdk, on_every_jdk, scratch, tools};
+use quipu_e2e::{Command, Jdk, on_every_jdk, scratch, tools};
 
 const SOURCE: &str = include_str!("Orders.java");
 

@@ -1,8 +1,6 @@
 //! Samples of a program that runs already.
 
-use std::process::Command;
-
-use quipu_e2e::{Shares, Working, on_every_jdk, percent, scratch, tools};
+use quipu_e2e::{Command, Shares, Working, on_every_jdk, percent, scratch, tools};
 use quipu_profile::Profile;
 
 /// It has noticed nothing.

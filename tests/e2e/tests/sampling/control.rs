@@ -2,10 +2,9 @@
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
-use quipu_e2e::{Shares, Working, on_every_jdk, percent, scratch, tools};
+use quipu_e2e::{Command, Shares, Working, on_every_jdk, percent, scratch, tools};
 use quipu_profile::Profile;
 
 use crate::attached::finish;

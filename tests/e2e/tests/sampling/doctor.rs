@@ -1,8 +1,6 @@
 //! What `quipu doctor` finds is what there is.
 
-use std::process::Command;
-
-use quipu_e2e::{on_every_jdk, tools};
+use quipu_e2e::{Command, on_every_jdk, tools};
 
 #[test]
 fn a_jvm_that_can_be_sampled_is_found_able() {

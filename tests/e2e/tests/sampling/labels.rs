@@ -1,8 +1,6 @@
 //! Programs that profile themselves, and say on whose behalf they work.
 
-use std::process::Command;
-
-use quipu_e2e::{Shares, Working, on_every_jdk, percent, scratch, tools};
+use quipu_e2e::{Command, Shares, Working, on_every_jdk, percent, scratch, tools};
 use quipu_profile::Profile;
 
 use crate::own_program::OwnProgram;

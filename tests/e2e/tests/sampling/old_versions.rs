@@ -1,8 +1,6 @@
 //! Methods that were running when their class was changed, and run on as they were.
 
-use std::process::Command;
-
-use quipu_e2e::{Shares, Working, on_every_jdk, percent, scratch, tools};
+use quipu_e2e::{Command, Shares, Working, on_every_jdk, percent, scratch, tools};
 use quipu_profile::Profile;
 
 use crate::attached::finish;

@@ -2,9 +2,8 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::Command;
 
-use quipu_e2e::{Jdk, scratch, tools};
+use quipu_e2e::{Command, Jdk, scratch, tools};
 
 /// The program, ready to run.
 pub struct OwnProgram {

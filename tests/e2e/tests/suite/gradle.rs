@@ -1,8 +1,6 @@
 //! `quipu test -- gradle test`. Gradle is the one on the path; old ones run the JUnit Platform as a suite of JUnit 4.
 
-use std::process::Command;
-
-use quipu_e2e::{jdks, library, scratch, tools};
+use quipu_e2e::{Command, jdks, library, scratch, tools};
 
 use crate::project::Project;
 

@@ -2,9 +2,8 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 
-use quipu_e2e::{library, on_every_jdk, scratch, tools};
+use quipu_e2e::{Command, library, on_every_jdk, scratch, tools};
 
 const LIBRARIES: [&str; 4] = [
     "org.openjdk.jmh:jmh-core:1.37",

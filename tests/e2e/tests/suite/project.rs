@@ -2,9 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use quipu_e2e::{Jdk, library, scratch, tools};
+use quipu_e2e::{Command, Jdk, library, scratch, tools};
 
 /// The project.
 pub struct Project {

@@ -3,9 +3,8 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 
-use quipu_e2e::{Counts, Program, on_every_jdk, scratch, tools};
+use quipu_e2e::{Command, Counts, Program, on_every_jdk, scratch, tools};
 
 fn file(text: &str) -> PathBuf {
     let file = scratch("weights").join("weights.txt");

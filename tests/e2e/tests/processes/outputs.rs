@@ -1,0 +1,144 @@
+//! Results that cannot be written: known before the work begins, and not lost if it turns out later.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use quipu_e2e::{Command, Jdk, Program, ThreadCounts, Working, classes, on_every_jdk, scratch, tools};
+use quipu_profile::Profile;
+
+/// Places where nobody can write, not even root.
+fn impossible() -> Vec<PathBuf> {
+    let directory = scratch("outputs");
+    fs::write(directory.join("file"), "").expect("a file");
+    vec![
+        directory.join("missing/out.quipu"),
+        directory.join("file/out.quipu"),
+        directory.clone(),
+        PathBuf::from("/proc/out.quipu"),
+    ]
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn run_into(jdk: &Jdk, output: &Path) -> Output {
+    let mut quipu = Command::new(&tools().quipu);
+    quipu.arg("run").arg("-o").arg(output).arg("--").arg(jdk.home.join("bin/java"));
+    quipu.arg("-cp").arg(classes(jdk)).arg("Foo").current_dir(scratch("cwd"));
+    quipu.output().expect("it runs")
+}
+
+/// The arena that a message says the profile is kept in.
+fn kept_in(said: &str) -> PathBuf {
+    let command = said.split("quipu merge ").nth(1).unwrap_or_else(|| panic!("no command in: {said}"));
+    PathBuf::from(command.split(" -o FILE").next().expect("a path"))
+}
+
+/// Does what the message says to do.
+fn written_elsewhere(said: &str) -> Profile {
+    let arena = kept_in(said);
+    let file = scratch("elsewhere").join("out.quipu");
+    let mut merge = Command::new(&tools().quipu);
+    let merged = merge.arg("merge").arg(&arena).arg("-o").arg(&file).output().expect("it runs");
+    assert!(merged.status.success(), "{}", self::said(&merged));
+    fs::remove_file(&arena).expect("it was kept");
+    Profile::load(file).expect("a profile")
+}
+
+#[test]
+fn a_run_does_not_start_without_a_place_for_its_profile() {
+    on_every_jdk(|jdk| {
+        for place in impossible() {
+            let output = run_into(jdk, &place);
+            assert_eq!(output.status.code(), Some(2), "{}: {}", place.display(), said(&output));
+            assert!(said(&output).contains("cannot be written"), "{}", said(&output));
+            assert!(output.stdout.is_empty(), "{}: the target was started", place.display());
+        }
+    });
+}
+
+#[test]
+fn an_attach_does_not_touch_the_target_without_a_place_for_its_profile() {
+    on_every_jdk(|jdk| {
+        let working = Working::start(jdk);
+        for place in impossible() {
+            for command in [&["attach", &working.id(), "-d", "1"][..], &["ctl", &working.id(), "dump"]] {
+                let mut quipu = Command::new(&tools().quipu);
+                let output = quipu.args(command).arg("-o").arg(&place).output().expect("it runs");
+                assert_eq!(output.status.code(), Some(2), "{}: {}", place.display(), said(&output));
+                assert!(said(&output).contains("cannot be written"), "{}", said(&output));
+            }
+        }
+        let maps = fs::read_to_string(format!("/proc/{}/maps", working.id())).expect("its mappings");
+        assert!(!maps.contains("libquipu_agent"), "the agent was loaded");
+        working.finish();
+    });
+}
+
+#[test]
+fn a_run_into_a_full_disk_keeps_what_was_counted() {
+    on_every_jdk(|jdk| {
+        let output = run_into(jdk, Path::new("/dev/full"));
+        assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+        let profile = written_elsewhere(&said(&output));
+        assert_eq!(ThreadCounts::of(&profile, |name| name == "main").method("Foo", "sum").calls, 1);
+    });
+}
+
+/// With tallies as well, which lie far behind the rest of an arena.
+#[test]
+fn an_attach_into_a_full_disk_keeps_what_was_counted() {
+    on_every_jdk(|jdk| {
+        for contexts in ["all", "app"] {
+            let working = Working::start(jdk);
+            let mut quipu = Command::new(&tools().quipu);
+            quipu.args([
+                "attach",
+                &working.id(),
+                "--exact",
+                "--contexts",
+                contexts,
+                "-d",
+                "1",
+                "-o",
+                "/dev/full",
+            ]);
+            let output = quipu.output().expect("it runs");
+            assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+            let profile = written_elsewhere(&said(&output));
+            let main = ThreadCounts::of(&profile, |name| name == "main");
+            assert!(main.method("Working", "work").calls > 0, "{contexts}");
+            assert!(profile.meta.lost.is_empty(), "{contexts}: {:?}", profile.meta.lost);
+            working.finish();
+        }
+    });
+}
+
+#[test]
+fn an_export_that_fails_leaves_what_was_there() {
+    on_every_jdk(|jdk| {
+        let run = Program::new("Foo").run(jdk);
+        let directory = scratch("export");
+        let file = directory.join("in.quipu");
+        run.profile().save(&file).expect("it is written");
+        let page = directory.join("out.collapsed");
+        fs::write(&page, "old").expect("it is written");
+        let export = |metric: &str, to: &Path| {
+            let mut quipu = Command::new(&tools().quipu);
+            quipu.arg("export").arg(&file).args(["--to", "collapsed", "--metric", metric, "-o"]).arg(to);
+            quipu.output().expect("it runs")
+        };
+        // It is found out only while the file is being written.
+        assert_eq!(export("nonsense", &page).status.code(), Some(2));
+        assert_eq!(fs::read_to_string(&page).expect("text"), "old");
+        assert_eq!(fs::read_dir(&directory).expect("it is there").count(), 2, "nothing is left over");
+        assert_eq!(export("calls", Path::new("/dev/full")).status.code(), Some(3));
+        for place in impossible() {
+            assert_eq!(export("calls", &place).status.code(), Some(2), "{}", place.display());
+        }
+        assert!(export("calls", &page).status.success());
+        assert!(fs::read_to_string(&page).expect("text").contains("Foo.sum"));
+    });
+}
