@@ -142,10 +142,14 @@ fn shown(name: &[u8], is_virtual: bool) -> &[u8] {
     if is_virtual && name.is_empty() { b"[virtual]" } else { name }
 }
 
-/// The name with each run of digits as one `#`: `pool-3-thread-12` becomes `pool-#-thread-#`.
+/// The name with each run of digits as one `#`: `pool-3-thread-12` becomes `pool-#-thread-#`. The digit that begins the
+/// names of HotSpot's own threads is part of a compiler's or a collector's name.
 fn pattern(name: &[u8]) -> Vec<u8> {
+    const NAMES: [&[u8]; 3] = [b"C1 ", b"C2 ", b"G1 "];
     let mut pattern = Vec::with_capacity(name.len());
-    for &byte in name {
+    let own = NAMES.into_iter().find(|own| name.starts_with(own)).unwrap_or_default();
+    pattern.extend_from_slice(own);
+    for &byte in name.strip_prefix(own).unwrap_or(name) {
         let byte = if byte.is_ascii_digit() { b'#' } else { byte };
         if byte != b'#' || pattern.last() != Some(&b'#') {
             pattern.push(byte);
@@ -162,6 +166,8 @@ mod tests {
     fn digits_do_not_tell_threads_apart() {
         assert_eq!(pattern(b"pool-3-thread-12"), b"pool-#-thread-#");
         assert_eq!(pattern(b"main"), b"main");
+        assert_eq!(pattern(b"C2 CompilerThread0"), b"C2 CompilerThread#");
+        assert_eq!(pattern(b"G1 Refine#0"), b"G1 Refine#");
         assert_eq!(pattern(b""), b"");
     }
 }

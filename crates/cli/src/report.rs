@@ -34,7 +34,8 @@ pub struct Report {
           value_parser = PossibleValuesParser::new(By::ALL.map(By::as_str)))]
     by: String,
 
-    /// Metrics to show, the first to rank by: `bytecodes`, `calls,bytecodes`, or a ratio `bytecodes/calls`
+    /// Metrics to show, the first to rank by: `bytecodes`, `calls,bytecodes`, or a ratio `bytecodes/calls`. If absent, text
+    /// has the main one and JSON has all
     #[arg(long, value_name = "METRIC")]
     metric: Option<String>,
 

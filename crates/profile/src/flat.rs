@@ -12,7 +12,7 @@ pub enum By {
     Class,
     /// Package.
     Package,
-    /// Module; code outside of named modules counts under the empty name.
+    /// Module or library, see [`Profile::module_of`]; code in none that is known counts under the empty name.
     Module,
 }
 
@@ -52,7 +52,7 @@ impl Profile {
             match by {
                 By::Method | By::Class => self.str(method.class),
                 By::Package => package_of(self.str(method.class)),
-                By::Module => self.str(method.module),
+                By::Module => self.module_of(id),
             }
         };
         let mut names: Vec<&str> = methods.clone().map(name).collect();

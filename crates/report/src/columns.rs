@@ -43,9 +43,24 @@ impl Selection {
         Ok(Selection { metrics, rank: 0, ratio: false, chosen: true })
     }
 
+    /// What text shows: unless the caller named metrics, the one that rows are ranked by.
+    pub(crate) fn ranking(mut self) -> Selection {
+        if !self.chosen {
+            self.metrics = vec![self.metrics[self.rank]];
+            self.rank = 0;
+        }
+        self
+    }
+
     /// The metrics, in order.
     pub(crate) fn metrics<'a>(&'a self, profile: &'a Profile) -> impl Iterator<Item = &'a Metric> + Clone {
         self.metrics.iter().map(|&metric| &profile.metrics()[metric])
+    }
+
+    /// Names of the metrics that are not shown, nor nothing but zeros.
+    pub(crate) fn others(&self, profile: &Profile) -> Vec<String> {
+        let hidden = profile.metrics().iter().enumerate().filter(|(at, _)| !self.metrics.contains(at));
+        hidden.filter(|(_, metric)| metric.total() > 0).map(|(_, metric)| metric.name().to_owned()).collect()
     }
 
     /// The metric ranked by.
@@ -95,6 +110,11 @@ pub(crate) struct Columns {
 impl Columns {
     pub(crate) fn main(&self) -> &Column {
         &self.columns[self.rank]
+    }
+
+    /// What the ranking metric is counted in.
+    pub(crate) fn unit(&self) -> &quipu_profile::Unit {
+        &self.main().spec.unit
     }
 
     /// True when the row has any value at all.

@@ -5,7 +5,7 @@ use crate::json::Report;
 use crate::number::{grouped, in_unit, percent_of, share};
 use crate::pattern;
 use crate::style::Style;
-use crate::table::{Name, Table, printable};
+use crate::table::{Name, Table};
 use crate::{By, Options, ReportError};
 use quipu_profile::{MethodId, Metric, NO_METHOD, Profile};
 use rustc_hash::FxHashMap;
@@ -75,7 +75,8 @@ pub(crate) fn text(
     let limit = options.limit.unwrap_or(LIMIT);
     let metric = weight(profile, selection);
     let sum = edges.weights.iter().fold(0u64, |sum, &weight| sum.saturating_add(weight));
-    let mut table = Table::new(style, vec![metric.name().to_owned(), String::new()], "caller -> callee");
+    let mut table = Table::new(style, vec![metric.name().to_owned(), String::new()], "caller -> callee")
+        .counting(&metric.spec().unit);
     let arrow = if style.unicode { "→" } else { "->" };
     for &row in edges.rows.iter().take(limit) {
         let (edge, weight) = (edges.graph.edges[row], edges.weights[row]);
@@ -86,13 +87,12 @@ pub(crate) fn text(
                 None => format!("@{site}"),
             },
         };
-        let mut name = Name::method(profile, edge.callee);
-        name.lead = format!("{}{site} {arrow} ", printable(&profile.method_name(edge.caller)));
+        let name = Name::edge(profile, edge.caller, format!("{site} {arrow} "), edge.callee);
         let cells = vec![in_unit(weight, &metric.spec().unit), percent_of(weight, sum, metric.spec())];
         table.row(cells, share(weight, sum), name);
     }
     table.rest(edges.rows.iter().skip(limit).map(|&row| edges.weights[row]), sum, metric.name());
-    Ok(table.render())
+    Ok(table.render_methods(profile))
 }
 
 /// Methods in the middle, ranked, each with its neighbours, ranked.
@@ -191,7 +191,7 @@ pub(crate) fn neighbours_text(
         (false, false) => "->",
     };
     let middles = options.limit.unwrap_or(MIDDLES);
-    let mut table = Table::new(style, found.columns.headers(), title);
+    let mut table = Table::new(style, found.columns.headers(), title).counting(found.columns.unit());
     for (at, (middle, rows)) in found.groups.iter().take(middles).enumerate() {
         if at > 0 {
             table.note(String::new());
@@ -217,5 +217,5 @@ pub(crate) fn neighbours_text(
         let more = grouped((found.groups.len() - middles) as u64);
         table.note(format!("{} {more} more methods", style.dots()));
     }
-    Ok(table.render())
+    Ok(table.render_methods(profile))
 }

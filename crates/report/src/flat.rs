@@ -151,10 +151,12 @@ pub(crate) fn text(
     let flat = flat(profile, options, selection)?;
     let limit = options.limit.unwrap_or(LIMIT);
     let main = flat.columns.main();
-    let mut table = Table::new(style, flat.columns.headers(), options.by.as_str());
+    let mut table =
+        Table::new(style, flat.columns.headers(), options.by.as_str()).counting(flat.columns.unit());
     for &row in flat.rows.iter().take(limit) {
         let mut name = match (options.by, flat.names[row].as_str()) {
             (By::Method, _) => Name::method(profile, row as MethodId),
+            (By::Module, "") => Name::plain("(not of the JDK)".to_owned()),
             (by, "") => Name::plain(format!("(no {})", by.as_str())),
             (_, name) => Name::plain(printable(name)),
         };
@@ -166,5 +168,5 @@ pub(crate) fn text(
         table.row(flat.columns.cells(row), share(main.values.own[row], main.sum), name);
     }
     table.rest(flat.rows.iter().skip(limit).map(|&row| main.values.own[row]), main.sum, &main.spec.name);
-    Ok(table.render())
+    Ok(table.render_methods(profile))
 }

@@ -3,11 +3,14 @@
 use crate::columns::Selection;
 use crate::number::{grouped, in_unit};
 use crate::style::{Paint, Style};
-use crate::table::{printable, shorten};
+use crate::table::{filled, printable, shorten};
 use quipu_profile::{MetricKind, Profile};
 
 /// Letters of a command line when nobody says how wide a line may be.
 const LONGEST: usize = 200;
+
+/// Stands before the metrics that are there and not shown.
+const ALSO: &str = "--metric has also: ";
 
 pub(crate) fn heading(profile: &Profile, selection: &Selection, style: &Style) -> String {
     let mut parts: Vec<String> = selection
@@ -38,16 +41,25 @@ pub(crate) fn heading(profile: &Profile, selection: &Selection, style: &Style) -
         out.push_str(&style.paint(Paint::Dim, &command));
         out.push('\n');
     }
-    out.push_str(&parts.join(", "));
+    let columns = style.width.unwrap_or(usize::MAX);
+    out.push_str(&filled("", &parts, columns));
     out.push('\n');
+    let others = selection.others(profile);
+    if !others.is_empty() {
+        out.push_str(&style.paint(Paint::Dim, &filled(ALSO, &others, columns)));
+        out.push('\n');
+    }
     if !profile.meta.lost.is_empty() {
-        let lost: Vec<String> = profile
+        let mut lost: Vec<String> = profile
             .meta
             .lost
             .iter()
             .map(|(cause, &count)| format!("{} {}", printable(cause), grouped(count)))
             .collect();
-        out.push_str(&style.paint(Paint::Warm, &format!("lost: {}{}", lost.join(", "), of_walks(profile))));
+        if let Some(last) = lost.last_mut() {
+            last.push_str(&of_walks(profile));
+        }
+        out.push_str(&style.paint(Paint::Warm, &filled("lost: ", &lost, columns)));
         out.push('\n');
     }
     out.push('\n');

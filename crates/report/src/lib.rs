@@ -25,6 +25,7 @@ mod line;
 mod number;
 mod overlap;
 mod pattern;
+mod signature;
 mod site;
 mod style;
 mod table;
@@ -125,7 +126,7 @@ pub struct Options {
     /// What the rows are.
     pub by: By,
     /// Metrics to show, the first one to rank by: `bytecodes`, `calls,bytecodes`, or two with their ratio,
-    /// `bytecodes/calls`. All metrics when absent.
+    /// `bytecodes/calls`. When absent, JSON has all metrics and text the one that rows are ranked by.
     pub metric: Option<String>,
     /// Only this thread; `*` stands for anything.
     pub thread: Option<String>,
@@ -141,7 +142,7 @@ pub struct Options {
 /// The report as text, ending in a newline.
 pub fn text(profile: &Profile, options: &Options, style: &Style) -> Result<String, ReportError> {
     let profile = narrowed(profile, options)?;
-    let selection = Selection::new(&profile, options)?;
+    let selection = Selection::new(&profile, options)?.ranking();
     let mut out = heading::heading(&profile, &selection, style);
     out.push_str(&match options.by {
         By::Tree => tree::text(&profile, options, &selection, style),

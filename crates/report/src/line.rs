@@ -78,5 +78,5 @@ pub(crate) fn text(profile: &Profile, options: &Options, style: &Style) -> Resul
         table.row(cells, share(row.bytecodes, sum), name);
     }
     table.rest(rows.iter().skip(limit).map(|row| row.bytecodes), sum, "bytecodes");
-    Ok(table.render())
+    Ok(table.render_methods(profile))
 }

@@ -80,7 +80,7 @@ pub(crate) fn text(
     let sites = sites(profile, options, selection)?;
     let limit = options.limit.unwrap_or(LIMIT);
     let main = sites.columns.main();
-    let mut table = Table::new(style, sites.columns.headers(), "call site");
+    let mut table = Table::new(style, sites.columns.headers(), "call site").counting(sites.columns.unit());
     for &row in sites.rows.iter().take(limit) {
         let (method, bci) = sites.places[row];
         let mut name = Name::method(profile, method);
@@ -93,5 +93,5 @@ pub(crate) fn text(
         table.row(sites.columns.cells(row), share(main.values.total[row], main.sum), name);
     }
     table.rest(sites.rows.iter().skip(limit).map(|&row| main.values.own[row]), main.sum, &main.spec.name);
-    Ok(table.render())
+    Ok(table.render_methods(profile))
 }

@@ -1,14 +1,20 @@
 //! How text may look.
 
-/// What the place a report goes to can show. The default is a pipe: plain ASCII, lines as long as they are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What the place a report goes to can show. The default is a pipe: plain ASCII in 100 columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// ANSI colours.
     pub colour: bool,
     /// Bars, tree lines and other characters beyond ASCII.
     pub unicode: bool,
-    /// Columns of the terminal; names are shortened to fit.
+    /// Columns of the terminal; names are shortened to fit. Lines are as long as they are when absent.
     pub width: Option<usize>,
+}
+
+impl Default for Style {
+    fn default() -> Style {
+        Style { colour: false, unicode: false, width: Some(100) }
+    }
 }
 
 /// Colours by meaning.

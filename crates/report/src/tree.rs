@@ -99,7 +99,7 @@ pub(crate) fn text(profile: &Profile, options: &Options, selection: &Selection, 
     let shown = heaviest(profile, &columns, options.limit.unwrap_or(LIMIT), SMALL, ends_here);
     let mut drawing =
         Drawing { profile, columns: &columns, shown: &shown, style, prefix: Vec::new(), told: 0 };
-    let mut table = Table::new(style, columns.headers(), "context");
+    let mut table = Table::new(style, columns.headers(), "context").counting(columns.unit());
     let mut roots: Vec<NodeId> = profile.threads().iter().map(|thread| thread.root).collect();
     roots.sort_by_key(|&root| Reverse(totals[root as usize]));
     let (drawn, folded): (Vec<NodeId>, Vec<NodeId>) =
@@ -119,7 +119,7 @@ pub(crate) fn text(profile: &Profile, options: &Options, selection: &Selection, 
         let each = format!("{:.1} %", SMALL * 100.0);
         table.note(format!("{} {} of less than {each} each", style.dots(), counted(small, "context")));
     }
-    table.render()
+    table.render_methods(profile)
 }
 
 /// A tree being drawn. Where it branches, branches are indented; a chain of only children stands below each other like a
@@ -195,7 +195,7 @@ impl Drawing<'_> {
             let mut name = self.name(node);
             name.lead = self.lead(level, at == 0);
             if self.below(node).is_empty() && self.is_worth_telling(node) {
-                name.suffix.push_str(&format!("  {}", self.rest(node)));
+                name.aside = format!("  {}", self.rest(node));
             }
             table.row(
                 self.columns.cells(node as usize),

@@ -19,6 +19,7 @@ mod published;
 mod threads;
 mod upkeep;
 mod virtual_threads;
+mod vm_names;
 mod vm_threads;
 mod walk;
 mod wall;

@@ -11,6 +11,7 @@ use quipu_unwind::{Module, Modules, linker_changes};
 use super::Engine;
 use super::methods::Methods;
 use super::threads::Found;
+use super::vm_names::full_name;
 use crate::locks::lock;
 use crate::own_thread;
 
@@ -88,23 +89,30 @@ impl Upkeep {
     pub fn find_threads(&mut self, engine: &Engine) {
         self.looked_for_threads = Some(Instant::now());
         let Ok(tasks) = std::fs::read_dir("/proc/self/task") else { return };
-        let mut alive = Vec::new();
-        for task in tasks.flatten() {
-            let Some(tid) = task.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else {
-                continue;
-            };
-            alive.push(tid);
+        let ids = tasks.flatten().filter_map(|task| task.file_name().to_str()?.parse::<i32>().ok());
+        let mut alive: Vec<i32> = ids.collect();
+        alive.sort_unstable();
+        for &tid in &alive {
             if own_thread::is_own(tid) || engine.threads.knows(tid) {
                 continue;
             }
-            let name = std::fs::read(task.path().join("comm")).unwrap_or_default();
-            let name = name.strip_suffix(b"\n").unwrap_or(&name);
-            let found = Found { tid, env: std::ptr::null_mut(), name, thread: None };
+            let kept = kernel_name(tid);
+            let name = full_name(&kept, || {
+                let before = alive.iter().filter(|&&other| other < tid);
+                before.filter(|&&other| kernel_name(other) == kept).count()
+            });
+            let found = Found { tid, env: std::ptr::null_mut(), name: &name, thread: None };
             engine.threads.add(engine.arena, found);
         }
-        alive.sort_unstable();
         engine.threads.upkeep(engine.arena, Some(&|tid| alive.binary_search(&tid).is_ok()));
     }
+}
+
+/// The kernel's name of one of our threads; empty if it has ended.
+fn kernel_name(tid: i32) -> Vec<u8> {
+    let mut name = std::fs::read(format!("/proc/self/task/{tid}/comm")).unwrap_or_default();
+    name.truncate(name.strip_suffix(b"\n").map_or(name.len(), <[u8]>::len));
+    name
 }
 
 /// Looks after things for as long as the process lives. The thread's body.

@@ -6,7 +6,7 @@ use crate::number::{grouped, in_unit};
 use crate::style::{Paint, Style};
 use crate::table::{Name, Table, printable};
 use quipu_profile::{
-    By, Change, Diff, DiffRow, MethodId, On, Profile, Significance, Unit, overlap_of, simple_name,
+    By, Change, Diff, DiffRow, MethodId, NO_METHOD, On, Profile, Significance, Unit, overlap_of, simple_name,
 };
 
 const LIMIT: usize = 20;
@@ -27,7 +27,8 @@ pub fn diff_text(
     let rows: Vec<&DiffRow> = changed(&found).collect();
     if !rows.is_empty() {
         let headers = ["before", "after", "change", ""].map(str::to_owned).to_vec();
-        let mut table = Table::new(style, headers, &format!("{} of {metric} itself", by_name(options.by)));
+        let mut table = Table::new(style, headers, &format!("{} of {metric} itself", by_name(options.by)))
+            .counting(&unit);
         let largest = rows.iter().map(|row| weight(row)).max().unwrap_or(0);
         for row in rows.iter().take(limit) {
             table.row(
@@ -40,7 +41,7 @@ pub fn diff_text(
             table.note(format!("{} {} more", style.dots(), grouped((rows.len() - limit) as u64)));
         }
         out.push('\n');
-        out.push_str(&table.render());
+        out.push_str(&table.render_methods(&found.aligned.both));
     }
     if options.by == By::Method && !found.moved.is_empty() {
         out.push('\n');
@@ -60,7 +61,7 @@ fn contexts(found: &Diff, metric: &str, unit: &Unit, limit: usize, style: &Style
     }
     let both = &found.aligned.both;
     let headers = ["before", "after", "change", ""].map(str::to_owned).to_vec();
-    let mut table = Table::new(style, headers, &format!("context of {metric} itself"));
+    let mut table = Table::new(style, headers, &format!("context of {metric} itself")).counting(unit);
     // Contexts repeat what methods said, place by place: half as many will do.
     let limit = limit.div_ceil(2);
     let largest = rows.iter().map(|row| row.own[0].abs_diff(row.own[1])).max().unwrap_or(0);
@@ -86,7 +87,7 @@ fn contexts(found: &Diff, metric: &str, unit: &Unit, limit: usize, style: &Style
     if rows.len() > limit {
         table.note(format!("{} {} more", style.dots(), grouped((rows.len() - limit) as u64)));
     }
-    format!("\n{}", table.render())
+    format!("\n{}", table.render_methods(both))
 }
 
 /// What a row is ranked by: a key that came or went by all of it, others by what they do themselves.
@@ -154,7 +155,10 @@ fn summary(found: &Diff, metric: &str, unit: &Unit, style: &Style) -> String {
 
 fn moved(found: &Diff, metric: &str, unit: &Unit, limit: usize, style: &Style) -> String {
     let both = &found.aligned.both;
-    let name = |method: MethodId| Name::method(both, method).name;
+    let name = |method: MethodId| match method {
+        NO_METHOD => "(thread)".to_owned(),
+        method => printable(&both.method_name(method)),
+    };
     let mut table = Table::new(style, vec![metric.to_owned()], "moved to another caller");
     let largest = found.moved.first().map_or(0, |moved| moved.weight);
     for moved in found.moved.iter().take(limit) {
