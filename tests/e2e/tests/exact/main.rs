@@ -8,6 +8,7 @@ mod figure5;
 mod levels;
 mod natives;
 mod options;
+mod overflow;
 mod pass_through;
 mod same_everywhere;
 mod size;

@@ -1,0 +1,77 @@
+//! Exceptions at instructions where nobody expects one: stacks that run out in hundreds of threads at once, and threads that
+//! are stopped from outside. Whatever is left half done, the others go on, and count right.
+
+use quipu_e2e::{Program, Run, on_every_jdk};
+
+const THREADS: u64 = 200;
+const TIMES: u64 = 3;
+
+const STOPPED: u64 = 300;
+const STEPS: u64 = 200_000;
+
+fn assert_undamaged(run: &Run) {
+    assert!(run.status.success(), "{}", run.said());
+    let lost = &run.profile().meta.lost;
+    assert!(lost.keys().all(|what| !what.starts_with("arena.damaged")), "lost {lost:?}; {}", run.said());
+}
+
+/// Runs out of stack everywhere, with these options of `quipu run`, in compiled code and in the interpreter.
+fn overflow<const N: usize>(options: [&str; N]) {
+    for flag in ["-Xmixed", "-Xint"] {
+        let program = Program::new("Overflows").arguments([THREADS.to_string(), TIMES.to_string()]);
+        program.quipu(options).jvm([flag]).on_every_jdk(|run| {
+            assert_undamaged(run);
+            assert_eq!(run.stdout.trim(), format!("{} overflows", THREADS * TIMES), "{options:?} {flag}");
+        });
+    }
+}
+
+#[test]
+fn overflows_of_counted_threads_end() {
+    overflow(["--exact"]);
+}
+
+#[test]
+fn overflows_of_threads_counted_without_contexts_end() {
+    overflow(["--exact", "--contexts", "none"]);
+}
+
+#[test]
+fn overflows_of_threads_counted_in_the_application_end() {
+    overflow(["--exact", "--contexts", "app"]);
+}
+
+#[test]
+fn overflows_of_threads_sampled_by_bytecodes_end() {
+    overflow(["--bytecodes", "1000"]);
+}
+
+#[test]
+fn overflows_of_threads_counted_and_sampled_end() {
+    overflow(["--exact", "--cpu", "1000"]);
+}
+
+/// Newer JDKs have no way to stop a thread; they are told of.
+#[test]
+fn threads_stopped_at_any_instruction_leave_the_counts_of_others_alone() {
+    on_every_jdk(|jdk| {
+        for flag in ["-Xmixed", "-Xint"] {
+            let program = Program::new("Stopped").arguments([STOPPED.to_string(), STEPS.to_string()]);
+            let run = program.quipu(["--exact"]).jvm([flag]).run(jdk);
+            assert_undamaged(&run);
+            if run.stdout.starts_with("refused: java.lang.UnsupportedOperationException") {
+                assert!(jdk.feature >= 20, "{}", run.said());
+                println!("skipped: JDK {} stops no thread", jdk.feature);
+                return;
+            }
+            assert_eq!(run.stdout.trim(), format!("{STOPPED} stopped"));
+            for name in ["steady", "later"] {
+                let thread = run.thread(name);
+                assert_eq!(thread.method("Stopped", "steady").calls, 4, "{name} {flag}");
+                assert_eq!(thread.method("Stopped", "step").calls, 4 * STEPS, "{name} {flag}");
+                let path = ["Stopped.steady", "Stopped.step"];
+                assert_eq!(thread.path(&path).calls, 4 * STEPS, "{name} {flag}");
+            }
+        }
+    });
+}
