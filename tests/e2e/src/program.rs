@@ -68,6 +68,12 @@ impl Program {
         self
     }
 
+    /// The same, of a list.
+    pub fn quipu_all(mut self, options: &[&str]) -> Self {
+        self.quipu.extend(options.iter().map(|&option| option.to_owned()));
+        self
+    }
+
     /// Flags of the JVM.
     pub fn jvm<const N: usize>(mut self, flags: [&str; N]) -> Self {
         self.jvm.extend(flags.map(str::to_owned));

@@ -45,7 +45,7 @@ pub static BYTECODES: Kind = Kind {
     excludes: &["exact"],
     flags: REWRITING,
     metrics: &[Metric {
-        name: "samples",
+        name: "samples.bytecodes",
         unit: Unit::Count,
         aggregation: Aggregation::Sum,
         help: "Samples taken in the context, one for every N bytecodes of a thread",

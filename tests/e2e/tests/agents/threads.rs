@@ -46,7 +46,7 @@ fn virtual_threads_call_agents_as_themselves() {
         assert!((101..=110).contains(&registered(&run)), "{}", run.said());
         let program = Program::new("VirtualThreads").arguments(["10000", "1000"]).jvm(["-Dgranularity=1000"]);
         let run = under("Busy", program, jdk);
-        assert_eq!(run.assert_whole().thread("").method("VirtualThreads", "work").calls, 10_000);
+        assert_eq!(run.assert_whole().thread("[virtual]").method("VirtualThreads", "work").calls, 10_000);
         assert!((10_001..=10_010).contains(&registered(&run)), "{}", run.said());
     });
 }

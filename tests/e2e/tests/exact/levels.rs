@@ -165,7 +165,7 @@ fn threads_come_and_go() {
         });
         let program = Program::new("VirtualThreads").since(21).arguments(["100000", "1000"]);
         program.quipu(level).on_every_jdk(|run| {
-            let all = workers(run, "");
+            let all = workers(run, "[virtual]");
             assert_eq!(all.method("VirtualThreads", "work").calls, 100_000);
             assert_eq!(all.threads(), 100_000);
         });

@@ -36,7 +36,7 @@ fn platform_threads_come_and_go() {
 #[test]
 fn virtual_threads_come_and_go() {
     Program::new("VirtualThreads").since(21).arguments(["1000000", "10000"]).on_every_jdk(|run| {
-        let all = run.assert_whole().thread("");
+        let all = run.assert_whole().thread("[virtual]");
         assert_eq!(all.method("VirtualThreads", "task").calls, 1_000_000);
         assert_eq!(all.method("VirtualThreads", "work").calls, 1_000_000);
         assert_eq!(all.threads(), 1_000_000);

@@ -12,6 +12,7 @@ mod kernel;
 mod labels;
 mod old_versions;
 mod own_program;
+mod together;
 mod unloading;
 mod virtual_threads;
 mod wall;
