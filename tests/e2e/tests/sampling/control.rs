@@ -51,16 +51,16 @@ fn kinds_are_switched_on_and_off_while_the_program_runs() {
         assert_eq!((fact(&said, "cpu"), fact(&said, "wall")), ("500".into(), "100".into()));
         let said = steer(&pid, &["set", "cpu=1000"]);
         assert_eq!(fact(&said, "cpu"), "1000");
+        // The exact kind, on top of what there is.
+        assert_eq!(fact(&steer(&pid, &["start", "exact"]), "exact"), "on");
         std::thread::sleep(Duration::from_millis(300));
+        assert_eq!(fact(&steer(&pid, &["stop", "exact"]), "exact"), "off");
         let said = steer(&pid, &["stop"]);
         assert_eq!((fact(&said, "cpu"), fact(&said, "wall")), ("off".into(), "off".into()));
         // Nothing is on: nothing is added.
         let samples = fact(&said, "samples");
         std::thread::sleep(Duration::from_millis(200));
         assert_eq!(fact(&steer(&pid, &["status"]), "samples"), samples);
-        // The exact kind, on top of what there is.
-        assert_eq!(fact(&steer(&pid, &["start", "exact"]), "exact"), "on");
-        assert_eq!(fact(&steer(&pid, &["stop", "exact"]), "exact"), "off");
         let file = scratch("control").join("out.quipu");
         steer(&pid, &["dump", "-o", file.to_str().expect("a name")]);
         let profile = Profile::load(&file).expect("a profile");
@@ -68,6 +68,18 @@ fn kinds_are_switched_on_and_off_while_the_program_runs() {
         assert!(percent(cpu.total("Working", "main"), cpu.sum()) > 50.0);
         assert!(Shares::of(&profile, "wall").thread("main") > 0);
         assert!(profile.metric("calls").is_some_and(|calls| calls.total() > 0));
+        // What begins while nothing is measured is a profile of its own, with options of its own.
+        let said = steer(&pid, &["start", "exact", "contexts=none"]);
+        assert_eq!((fact(&said, "exact"), fact(&said, "samples")), ("on".into(), "0".into()));
+        let (good, said) = ctl(&pid, &["start", "cpu", "merge-threads=never"]);
+        assert!(!good && said.contains("--merge-threads cannot be changed"), "{said}");
+        std::thread::sleep(Duration::from_millis(100));
+        steer(&pid, &["stop"]);
+        steer(&pid, &["dump", "-o", file.to_str().expect("a name")]);
+        let profile = Profile::load(&file).expect("a profile");
+        assert!(profile.metric("calls").is_some() && profile.metric("cpu").is_none());
+        let (good, said) = ctl(&pid, &["start", "foo"]);
+        assert!(!good && said.contains("unknown kind 'foo': exact, bytecodes, cpu or wall"), "{said}");
         finish(working);
     });
 }
@@ -119,7 +131,10 @@ fn soak(time: Duration) {
             rounds += 1;
         }
         assert!(rounds > 3, "{rounds} rounds");
-        assert_ne!(fact(&steer(&pid, &["status"]), "samples"), "0");
+        steer(&pid, &["start", "cpu=1000"]);
+        while fact(&steer(&pid, &["status"]), "samples") == "0" {
+            std::thread::sleep(Duration::from_millis(50));
+        }
         finish(working);
     });
 }

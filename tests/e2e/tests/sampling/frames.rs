@@ -1,32 +1,34 @@
 //! What kind of code each frame is: the tier of Java methods, and functions of libraries and of the VM.
 
 use quipu_e2e::{Program, Run, Shares, percent};
-use quipu_profile::MethodFlags;
+use quipu_profile::{MethodFlags, Profile};
 
 use crate::cpu::assert_nearly_whole;
 
-/// CPU time that was used below frames of a method in a tier.
+/// CPU time that was used by a method, and what it calls, while code of a tier was running.
 fn tier(run: &Run, tier: &str, class: &str, name: &str) -> u64 {
-    let profile = run.profile();
-    let Some(metric) = profile.metric(tier) else { return 0 };
-    let nodes = 0..profile.tree().len() as u32;
-    let wanted = nodes.filter(|&node| {
-        profile.tree().method(node).is_some_and(|method| {
-            let method = profile.method(method);
-            (profile.str(method.class), profile.str(method.name)) == (class, name)
-        })
-    });
-    wanted.map(|node| metric.values()[node as usize]).sum()
+    run.profile().metric(tier).map_or(0, |_| Shares::of(run.profile(), tier).total(class, name))
 }
 
-const TIERS: [&str; 4] = ["cpu.interpreted", "cpu.c1", "cpu.c2", "cpu.native"];
+const TIERS: [&str; 5] = ["cpu.interpreted", "cpu.c1", "cpu.c2", "cpu.native", "cpu.unknown"];
+
+/// A sample is in the tier of the code that was running: for every node, tiers are parts of a whole.
+fn assert_tiers_add_up(profile: &Profile) {
+    let all = profile.metric("cpu").expect("cpu").values();
+    let mut sums = vec![0; all.len()];
+    for tier in TIERS.iter().filter_map(|tier| profile.metric(tier)) {
+        sums.iter_mut().zip(tier.values()).for_each(|(sum, value)| *sum += value);
+    }
+    assert_eq!(sums, all);
+}
 
 /// Shares of the tiers of `Burning.spin`, in percent.
-fn spinning(run: &Run) -> [f64; 4] {
+fn spinning(run: &Run) -> [f64; 5] {
     assert_nearly_whole(run);
+    assert_tiers_add_up(run.profile());
     let spin = Shares::of(run.profile(), "cpu").total("Burning", "spin");
     let tiers = TIERS.map(|name| tier(run, name, "Burning", "spin"));
-    assert_eq!(tiers.iter().sum::<u64>(), spin, "each frame is in one tier");
+    assert_eq!(tiers.iter().sum::<u64>(), spin, "each sample is in one tier");
     tiers.map(|tier| percent(tier, spin))
 }
 
@@ -39,11 +41,11 @@ fn frames_have_the_tier_that_the_jvm_was_limited_to() {
         assert!(run.profile().metric("cpu.c1").is_none() && run.profile().metric("cpu.c2").is_none());
     });
     burning.clone().jvm(["-XX:TieredStopAtLevel=1"]).on_every_jdk(|run| {
-        let [_, c1, c2, _] = spinning(run);
+        let [_, c1, c2, ..] = spinning(run);
         assert!(c1 > 80.0 && c2 == 0.0, "{c1} %, {c2} %");
     });
     burning.jvm(["-XX:-TieredCompilation"]).on_every_jdk(|run| {
-        let [_, c1, c2, _] = spinning(run);
+        let [_, c1, c2, ..] = spinning(run);
         assert!(c2 > 50.0 && c1 == 0.0, "{c1} %, {c2} %");
     });
 }

@@ -1,7 +1,7 @@
 //! Kinds that run together fill columns of one tree: whatever measured a context, it is one node.
 
 use quipu_e2e::{Program, Run, percent};
-use quipu_profile::{NodeId, Profile};
+use quipu_profile::{MethodFlags, NodeId, Profile};
 
 /// Everything that may run together.
 const TOGETHER: [&[&str]; 6] = [
@@ -13,13 +13,24 @@ const TOGETHER: [&[&str]; 6] = [
     &["--exact", "--cpu=1000", "--wall=500"],
 ];
 
-/// What a thread has of a metric in nodes that another metric tells of, and in all.
+/// Whether there is any Java method in the context. There is none in what the launcher does before and after `main`.
+fn is_java(profile: &Profile, node: NodeId) -> bool {
+    profile
+        .tree()
+        .path(node)
+        .into_iter()
+        .filter_map(|node| profile.tree().method(node))
+        .any(|method| !profile.method(method).flags.contains(MethodFlags::FOREIGN))
+}
+
+/// What a thread has of a metric in nodes that another metric tells of, and in all of Java.
 fn shared(profile: &Profile, thread: &str, metric: &str, with: &str) -> (u64, u64) {
     let found = profile.threads().iter().find(|found| profile.str(found.name) == thread);
     let thread = found.unwrap_or_else(|| panic!("no thread {thread}"));
     let values = profile.metric(metric).unwrap_or_else(|| panic!("no metric {metric}")).values();
     let others = profile.metric(with).unwrap_or_else(|| panic!("no metric {with}")).values();
-    profile.tree().subtree(thread.root).fold((0, 0), |(both, all), node| {
+    let java = profile.tree().subtree(thread.root).filter(|&node| is_java(profile, node));
+    java.fold((0, 0), |(both, all), node| {
         let value = values[node as usize];
         (if others[node as usize] > 0 { both + value } else { both }, all + value)
     })

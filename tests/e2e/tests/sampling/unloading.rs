@@ -9,7 +9,7 @@ fn assert_named(run: &Run, metrics: &[&str]) {
     assert!(unloaded > 1000, "{unloaded} classes were unloaded");
     for metric in metrics {
         let shares = Shares::of(run.profile(), metric);
-        let loading: u64 = (0..4).map(|i| shares.thread(&format!("loading {i}"))).sum();
+        let loading = shares.thread("loading #");
         let nameless = shares.total("", "[method of an unloaded class]");
         println!("{metric}: {:.3} % without a name", percent(nameless, loading));
         assert!(percent(nameless, loading) < 1.0, "{nameless} of {loading} {metric}; {}", run.said());

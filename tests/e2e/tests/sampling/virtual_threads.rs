@@ -44,7 +44,7 @@ fn shallow(divers: &Profile) -> u64 {
 #[test]
 fn a_virtual_thread_has_its_whole_stack_and_its_name() {
     let program = Program::new("DeepVirtual").arguments([&DEPTH.to_string(), "10"]).since(21);
-    let program = program.quipu(["--cpu", "1000"]);
+    let program = program.quipu(["--cpu", "1000", "--merge-threads", "never"]);
     program.on_every_jdk(assert_whole_stacks);
     // Frames in the heap lie differently: wide references, other collectors, code of C1.
     program.clone().jvm(["-XX:+UseSerialGC", "-XX:-UseCompressedOops"]).on_every_jdk(assert_whole_stacks);
@@ -54,7 +54,10 @@ fn a_virtual_thread_has_its_whole_stack_and_its_name() {
 #[test]
 fn a_virtual_thread_has_its_whole_stack_where_collections_are_concurrent() {
     let program = Program::new("DeepVirtual").arguments([&DEPTH.to_string(), "10"]).since(21);
-    program.quipu(["--cpu", "1000"]).jvm(["-XX:+UseZGC"]).on_every_jdk(assert_whole_stacks);
+    program
+        .quipu(["--cpu", "1000", "--merge-threads", "never"])
+        .jvm(["-XX:+UseZGC"])
+        .on_every_jdk(assert_whole_stacks);
 }
 
 /// Chunks are moved while their threads run, and what is left at the old places is overwritten sooner or later: then a walk
@@ -62,7 +65,8 @@ fn a_virtual_thread_has_its_whole_stack_where_collections_are_concurrent() {
 #[test]
 fn a_virtual_thread_whose_frames_are_being_moved_has_all_of_them_or_says_so() {
     let program = Program::new("DeepVirtual").arguments([&DEPTH.to_string(), "10", "and waste"]).since(21);
-    let program = program.quipu(["--cpu", "1000"]).jvm(["-XX:+UseZGC", "-Xmx64m"]);
+    let program =
+        program.quipu(["--cpu", "1000", "--merge-threads", "never"]).jvm(["-XX:+UseZGC", "-Xmx64m"]);
     program.on_every_jdk(|run| {
         assert!(run.status.success(), "{}", run.said());
         let (profile, divers) = (run.profile(), divers(run));

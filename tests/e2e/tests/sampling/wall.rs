@@ -8,6 +8,7 @@ use crate::cpu::assert_nearly_whole;
 fn threads_that_wait_are_seen_waiting_in_their_way() {
     // Both at once, into one profile.
     let program = Program::new("Burning").arguments(["500"]).quipu(["--wall", "200", "--cpu", "1000"]);
+    let program = program.quipu(["--merge-threads", "never"]);
     program.on_every_jdk(|run| {
         assert_nearly_whole(run);
         let profile = run.profile();
@@ -47,6 +48,7 @@ fn threads_that_wait_are_seen_waiting_in_their_way() {
 #[test]
 fn only_the_threads_that_were_chosen_are_sampled() {
     let program = Program::new("Burning").arguments(["100"]).quipu(["--wall", "--threads", "waiting *"]);
+    let program = program.quipu(["--merge-threads", "never"]);
     program.on_every_jdk(|run| {
         let profile = run.profile();
         let names: Vec<&str> = profile.threads().iter().map(|thread| profile.str(thread.name)).collect();
