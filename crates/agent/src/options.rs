@@ -52,6 +52,8 @@ pub struct Options {
     pub tests: Option<PathBuf>,
     /// Take the instrumentation out again.
     pub stop: bool,
+    /// Take it out when whoever attached is gone.
+    pub held: bool,
     /// Whether threads get a field for the published slot; set if the agent is there early enough.
     pub direct: bool,
 }
@@ -132,6 +134,7 @@ impl Options {
             weights: None,
             tests: None,
             stop: false,
+            held: false,
             direct: false,
         };
         for pair in text.split(',').filter(|pair| !pair.is_empty()) {
@@ -196,6 +199,9 @@ impl Options {
             "cpu" => self.sampling.cpu = Some(rate(key, value)?),
             "wall" => self.sampling.wall = Some(rate(key, value)?),
             "stop" => self.stop = true,
+            "held" => self.held = true,
+            // Where to say why not; looked for before anything is parsed.
+            "answer" => {}
             "dir" => self.directory = Some(PathBuf::from(value)),
             "limit" => self.limit = number(key, value)?,
             "bba" => self.analysis = analysis(value)?,

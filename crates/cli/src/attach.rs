@@ -23,15 +23,15 @@ use crate::signals;
 
 /// Profile a running JVM, then leave it as it was.
 ///
-/// Counting begins with the calls made after the attach: methods that are on the stack already are not counted until
-/// they are called again.
+/// Without a kind, CPU time is sampled. Exact counting begins with the calls made after the attach: methods that are on the
+/// stack already are not counted until they are called again. If this command is killed, the target is left as it was, too.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  quipu attach 4711 -d 10 -o slow.quipu
-  quipu attach 4711 --cpu -d 30 -o cpu.quipu
+  quipu attach 4711 -d 10 -o slow.quipu              stacks, 100 times a second of CPU time
+  quipu attach 4711 --wall -d 30 -o wall.quipu       what its threads wait for, too
   quipu attach 4711 --cpu --loop 60 -o cpu.quipu     cpu-0001.quipu after a minute, and so on
-  quipu attach com.acme.Main --include com.acme
+  quipu attach com.acme.Main --exact --include com.acme -d 10
   quipu ps                                  lists the JVMs to choose from")]
 pub struct Attach {
     /// Process id, or part of the main class's name
@@ -52,6 +52,10 @@ pub struct Attach {
     /// Where to write the profile
     #[arg(short, long, value_name = "FILE", default_value = "profile.quipu")]
     output: PathBuf,
+
+    /// Go on measuring in the target if this command is killed; `quipu ctl` ends it then
+    #[arg(long)]
+    keep: bool,
 }
 
 /// Retransforming a large application takes its time.
@@ -59,24 +63,39 @@ const ANSWER: Duration = Duration::from_secs(120);
 
 impl Attach {
     /// Attaches, waits, detaches, saves.
-    pub fn run(self) -> anyhow::Result<u8> {
+    pub fn run(mut self) -> anyhow::Result<u8> {
+        self.kinds.check()?;
+        self.kinds = self.kinds.for_attach()?;
         output::check(&self.output)?;
         let pid = find(&self.target)?;
         let library = agent::library()?;
         let target = Target::find(pid).map_err(Failure::target)?;
         let channel = Channel::new(&target).with_timeout(ANSWER);
         let mut before = None;
-        self.kinds.check()?;
-        let options = agent::attach_options(&self.kinds);
+        if let Some(cost) = self.kinds.cost() {
+            eprintln!("quipu: {cost}");
+        }
+        let held = if self.keep { "" } else { agent::HELD };
+        let options = format!("{}{held}", agent::attach_options(&self.kinds));
         // From here on the target must not be left as it is then.
         signals::end_wanted()?;
-        let starting = || channel.load_agent(&library, &options);
+        let starting = || channel.load_own_agent(&library, &options);
         progress::during("rewriting its classes", starting).map_err(Failure::target)?;
         let mut arena = ArenaFile::of_process(pid).map_err(Failure::target)?.ok_or_else(|| {
             Failure::target(format!(
                 "process {pid} has no profile, though the agent was loaded; see its standard error"
             ))
         })?;
+        // Dropped when the target is as it was; closed by the kernel if this process is killed.
+        let holding = || Control::of_process(pid).and_then(|control| control.hold());
+        let _held = match (!self.keep).then(holding) {
+            None => None,
+            Some(Ok(held)) => Some(held),
+            Some(Err(error)) => {
+                eprintln!("quipu: nobody will leave the target as it was if this command is killed: {error}");
+                None
+            }
+        };
         eprintln!("quipu: profiling {pid}{}", if self.duration.is_some() { "" } else { "; Ctrl-C ends it" });
         let until = self.duration.map(|duration| Instant::now() + duration);
         let mut files = 0;
@@ -100,7 +119,7 @@ impl Attach {
             }
         };
         if alive {
-            let stopping = || channel.load_agent(&library, "stop");
+            let stopping = || channel.load_own_agent(&library, "stop");
             progress::during("putting its classes back", stopping).map_err(Failure::target)?;
         }
         let output = match self.r#loop {

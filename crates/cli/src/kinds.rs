@@ -7,14 +7,18 @@ use quipu_rewrite::Weights;
 
 use crate::exit::Failure;
 
+/// Samples a second, if nobody says otherwise; as `--cpu` alone has it.
+const DEFAULT_RATE: u32 = 100;
+
 /// What to measure.
 #[derive(Args, Clone, Debug)]
 pub struct Kinds {
-    /// Count every call and every executed bytecode, per calling context (what is done unless another kind is asked for)
+    /// Count every call and every executed bytecode, per calling context (what `run` does unless another kind is asked for)
     #[arg(long, help_heading = "What to measure", conflicts_with = "bytecodes")]
     pub exact: bool,
 
-    /// Sample stacks by the CPU time that threads use, so many times a second of it, up to 10000
+    /// Sample stacks by the CPU time that threads use, so many times a second of it, up to 10000 (what `attach` does unless
+    /// another kind is asked for)
     #[arg(long, value_name = "RATE", num_args = 0..=1, default_missing_value = "100",
           value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "What to measure")]
     pub cpu: Option<u32>,
@@ -48,6 +52,43 @@ impl Kinds {
     /// Whether classes are instrumented to count everything.
     pub fn exact(&self) -> bool {
         self.exact || self.agent.is_some() || !(self.sampled() || self.idle)
+    }
+
+    /// Whether any kind was asked for, or none in so many words.
+    fn chosen(&self) -> bool {
+        self.exact || self.agent.is_some() || self.sampling.bytecodes.is_some() || self.sampled() || self.idle
+    }
+
+    /// What to measure in a JVM that somebody needs: what costs little, unless another kind is asked for.
+    pub fn for_attach(mut self) -> anyhow::Result<Kinds> {
+        if !self.chosen() {
+            if let Some(option) = self.exact_options.first_set() {
+                return Err(Failure::usage(format!(
+                    "{option} is for exact counts, and an attach without a kind samples CPU time: add --exact"
+                )));
+            }
+            self.cpu = Some(DEFAULT_RATE);
+        }
+        Ok(self)
+    }
+
+    /// Roughly what it will cost the target, if that is much; the figures are those of docs/performance.md.
+    pub fn cost(&self) -> Option<&'static str> {
+        if !self.exact() {
+            return None;
+        }
+        Some(match (self.sampling.bytecodes, self.exact_options.contexts) {
+            (Some(_), _) => {
+                "samples by bytecodes make most programs 2 to 4 times slower while they are taken"
+            }
+            (None, Contexts::None) => {
+                "counting by method makes most programs 1.5 to 2 times slower while it lasts"
+            }
+            (None, _) => {
+                "exact counting makes most programs 1.5 to 4 times slower while it lasts, some 8 times; --cpu costs a few \
+                 percent"
+            }
+        })
     }
 
     /// Refuses what makes no sense together.
@@ -161,6 +202,26 @@ pub struct ExactOptions {
     /// Pin what makes two runs of the JDK differ (hash seeds, Map.of order, JIT shortcuts), and say what was pinned
     #[arg(long)]
     pub deterministic: bool,
+}
+
+impl ExactOptions {
+    /// The first option that is not at its default and means nothing to samples of stacks.
+    fn first_set(&self) -> Option<&'static str> {
+        let set = [
+            (self.bba != "default", "--bba"),
+            (self.contexts != Contexts::All, "--contexts"),
+            (self.sites, "--sites"),
+            (self.blocks, "--blocks"),
+            (self.allocations, "--allocations"),
+            (self.max_depth.is_some(), "--max-depth"),
+            (!self.include.is_empty(), "--include"),
+            (!self.exclude.is_empty(), "--exclude"),
+            (!matches!(self.merge_threads, MergeThreads::Name), "--merge-threads"),
+            (self.weights.is_some(), "--weights"),
+            (self.deterministic, "--deterministic"),
+        ];
+        set.iter().find(|(set, _)| *set).map(|(_, option)| *option)
+    }
 }
 
 /// Options of `--bytecodes`.

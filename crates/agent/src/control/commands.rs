@@ -46,7 +46,7 @@ pub fn run(session: &'static Session, request: &[String]) -> Reply {
             sampling::flush(session)?;
             Ok(status(session))
         }
-        unknown => Err(format!("unknown command '{unknown}': status, start, stop, set or dump")),
+        unknown => Err(format!("unknown command '{unknown}': status, start, stop, set, dump or hold")),
     }
 }
 
@@ -71,8 +71,9 @@ fn switch_on(session: &'static Session, word: &str) -> Result<(), String> {
             let options = Options { exact: true, ..Options::clone(&session.options()) };
             with_env(session, |env| start::instrument(session, env, &options).map_err(|e| e.to_string()))
         }
-        (kind, "") => set(session, kind, DEFAULT_RATE),
-        (kind, value) => set(session, kind, value),
+        (kind @ ("cpu" | "wall"), "") => set(session, kind, DEFAULT_RATE),
+        (kind @ ("cpu" | "wall" | "bytecodes"), value) => set(session, kind, value),
+        (kind, _) => Err(format!("unknown kind '{kind}': exact, cpu, cpu=RATE, wall or wall=RATE")),
     }
 }
 
@@ -125,7 +126,7 @@ fn samples_bytecodes(session: &Session) -> bool {
 }
 
 /// Runs something in the VM, for which this thread joins it for a moment.
-fn with_env(
+pub fn with_env(
     session: &'static Session,
     body: impl for<'f> FnOnce(&mut quipu_jvm::Env<'f>) -> Result<(), String>,
 ) -> Result<(), String> {
