@@ -13,6 +13,7 @@ use quipu_collector::import::{self, Baseline};
 use quipu_collector::jvms;
 
 use crate::agent;
+use crate::clean;
 use crate::collect;
 use crate::exit::{DONE, Failure};
 use crate::kinds::Kinds;
@@ -67,6 +68,7 @@ impl Attach {
         self.kinds.check()?;
         self.kinds = self.kinds.for_attach()?;
         output::check(&self.output)?;
+        clean::remove_old();
         let pid = find(&self.target)?;
         let library = agent::library()?;
         let target = Target::find(pid).map_err(Failure::target)?;

@@ -9,6 +9,7 @@ use quipu_profile::{Matching, Metric, MetricKind, On, Profile, Unit};
 
 use crate::agent;
 use crate::attach::seconds;
+use crate::clean;
 use crate::deterministic;
 use crate::exit::Failure;
 use crate::kinds::Kinds;
@@ -63,6 +64,7 @@ impl Run {
     pub fn run(self) -> anyhow::Result<u8> {
         self.kinds.check()?;
         output::check(&self.output)?;
+        clean::remove_old();
         let (profile, ended) = self.profile(&self.kinds, &self.output)?;
         if self.kinds.exact_options.deterministic {
             let pinned: Vec<&str> = profile.meta.pins.keys().map(String::as_str).collect();

@@ -4,6 +4,7 @@
 mod abandoned;
 mod default_kind;
 mod not_started;
+mod orphans;
 mod outputs;
 mod refused;
 mod signals;
