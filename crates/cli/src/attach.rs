@@ -50,7 +50,7 @@ pub struct Attach {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     r#loop: Option<Duration>,
 
-    /// Where to write the profile
+    /// Where to write the profile; a name that ends like an export (.html, .pb.gz, .speedscope.json, …) is written as one
     #[arg(short, long, value_name = "FILE", default_value = "profile.quipu")]
     output: PathBuf,
 
@@ -111,7 +111,7 @@ impl Attach {
             // Names of what was sampled last must be there; an agent that cannot be asked has told most of them.
             let _ = Control::of_process(pid).and_then(|control| control.ask(&["dump"]));
             let bytes = arena.read()?;
-            match self.save(&bytes, before.as_ref(), &numbered(&self.output, files + 1)) {
+            match self.save(&bytes, before.as_ref(), &output::numbered(&self.output, files + 1)) {
                 Ok(()) => {
                     files += 1;
                     before = Some(Baseline::read(&bytes).map_err(Failure::target)?);
@@ -125,7 +125,7 @@ impl Attach {
             progress::during("putting its classes back", stopping).map_err(Failure::target)?;
         }
         let output = match self.r#loop {
-            Some(_) => numbered(&self.output, files + 1),
+            Some(_) => output::numbered(&self.output, files + 1),
             None => self.output.clone(),
         };
         if let Err(error) = self.save(&arena.read()?, before.as_ref(), &output) {
@@ -163,13 +163,6 @@ fn keep(arena: &mut ArenaFile, alive: bool, error: anyhow::Error) -> anyhow::Err
         Ok(path) => collect::kept(&error, &[path]),
         Err(also) => error.context(format!("the profile could not be kept either: {also}")),
     }
-}
-
-/// `cpu.quipu` becomes `cpu-0001.quipu`.
-pub fn numbered(path: &Path, number: u32) -> PathBuf {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let extension = path.extension().map(|e| format!(".{}", e.to_string_lossy())).unwrap_or_default();
-    path.with_file_name(format!("{stem}-{number:04}{extension}"))
 }
 
 /// Why waiting is over.

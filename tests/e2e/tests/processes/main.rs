@@ -8,3 +8,4 @@ mod orphans;
 mod outputs;
 mod refused;
 mod signals;
+mod suffixes;
