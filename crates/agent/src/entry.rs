@@ -1,6 +1,9 @@
 //! Where the VM calls in: the two ways an agent is loaded, and the events.
 
 use std::ffi::{CStr, c_char, c_uchar, c_void};
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 
 use quipu_jvm::sys::{self, JNIEnv, JavaVM, jclass, jint, jobject, jthread, jvmtiEnv, jvmtiEventCallbacks};
 use quipu_jvm::{Capabilities, Capability, Env, Jvm, Jvmti, Ref};
@@ -12,6 +15,7 @@ use crate::events::Listener;
 use crate::guard::guarded;
 use crate::hook;
 use crate::listeners;
+use crate::locks::lock;
 use crate::options::Options;
 use crate::pins;
 use crate::sampling;
@@ -58,7 +62,10 @@ pub unsafe extern "system" fn Agent_OnAttach(
         match unsafe { attached(vm, options) } {
             Ok(()) => OK,
             Err(why) => {
-                complain(&why);
+                // SAFETY: as above.
+                if !unsafe { answer(options, &why) } {
+                    complain(&why);
+                }
                 FAILED
             }
         }
@@ -72,6 +79,7 @@ pub unsafe extern "system" fn Agent_OnAttach(
 unsafe fn attached(vm: *mut JavaVM, options: *const c_char) -> Result<(), String> {
     // SAFETY: the caller's promise.
     let (vm, options) = unsafe { (Jvm::from_raw(vm).ok_or("no VM")?, parse(options)?) };
+    let _changing = lock(&start::CHANGING);
     let session = match (Session::get(), options.stop) {
         (Some(session), true) => {
             return vm.with_env(|env| start::stop(session, env)).map_err(|e| e.to_string())?;
@@ -86,7 +94,25 @@ unsafe fn attached(vm: *mut JavaVM, options: *const c_char) -> Result<(), String
             prepare(vm, jvmti, Options::clone(&options))?
         }
     };
-    vm.with_env(|env| start::start(session, env, &options)).map_err(|e| e.to_string())?
+    let started = vm.with_env(|env| start::start(session, env, &options)).map_err(|e| e.to_string());
+    control::told();
+    started?
+}
+
+/// Tells whoever attached why not, in the file that the options name; `false` if they name none that can be written.
+///
+/// # Safety
+/// `options` is null or a C string.
+unsafe fn answer(options: *const c_char, why: &str) -> bool {
+    if options.is_null() {
+        return false;
+    }
+    // SAFETY: the caller's promise.
+    let text = unsafe { CStr::from_ptr(options) }.to_string_lossy();
+    let Some(path) = text.split(',').find_map(|pair| pair.strip_prefix("answer=")) else { return false };
+    // It was made for this: nothing else is opened, and nothing is made.
+    let file = OpenOptions::new().append(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path);
+    file.and_then(|mut file| file.write_all(why.as_bytes())).is_ok()
 }
 
 /// # Safety

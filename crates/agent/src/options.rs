@@ -46,6 +46,8 @@ pub struct Options {
     pub tests: Option<PathBuf>,
     /// Take the instrumentation out again.
     pub stop: bool,
+    /// Take everything out again when whoever attached is gone.
+    pub held: bool,
     /// Whether threads get a field for the published slot; set if the agent is there early enough.
     pub direct: bool,
 }
@@ -137,6 +139,7 @@ impl Options {
             weights,
             tests: chosen.get("tests").map(PathBuf::from),
             stop: chosen.has("stop"),
+            held: chosen.has("held"),
             direct: false,
             chosen,
         })

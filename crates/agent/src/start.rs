@@ -1,7 +1,7 @@
 //! From a live VM to an instrumented one: the runtime is defined and bound, then what is loaded is retransformed.
 
 use std::ffi::CStr;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 
 use quipu_jvm::jni::kind;
@@ -29,6 +29,9 @@ const CLASSES: &[(&CStr, &[u8])] = include!(concat!(env!("OUT_DIR"), "/runtime_c
 
 /// Packages of `java.base` the runtime is made of.
 const INTERNAL: [&CStr; 2] = [c"jdk.internal.misc", c"jdk.internal.vm.annotation"];
+
+/// Held by whoever attaches or detaches: one at a time.
+pub static CHANGING: Mutex<()> = Mutex::new(());
 
 /// What the agent calls in the runtime.
 struct Runtime {
@@ -67,7 +70,7 @@ fn aside(env: &Env<'_>, begin: bool) -> Result<(), Error> {
 pub fn start(session: &'static Session, env: &mut Env<'_>, options: &Options) -> Result<(), String> {
     begin_profile(session, env, options)?;
     // The program can be profiled without being steered.
-    if let Err(error) = control::open(session) {
+    if let Err(error) = control::open(session, options.held) {
         session.leave(b"the control socket", &error.to_string());
     }
     if let Err(error) = steering::define(env) {
@@ -195,10 +198,14 @@ pub fn instrument(session: &'static Session, env: &mut Env<'_>, options: &Option
 
 /// Stops measuring. Instrumentation is taken out again: every class is retransformed to the bytes it was loaded with.
 pub fn stop(session: &'static Session, env: &mut Env<'_>) -> Result<(), String> {
-    control::close();
+    if !session.owned {
+        control::close();
+    }
     let stopped = engine::stop(session, env);
-    // The collector holds the file open; nobody needs its name any more.
-    let _ = std::fs::remove_file(session.arena.path());
+    if !session.owned {
+        // The collector holds the file open; nobody needs its name any more.
+        let _ = std::fs::remove_file(session.arena.path());
+    }
     stopped
 }
 

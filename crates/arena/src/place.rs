@@ -47,6 +47,17 @@ pub fn socket_of(arena: &Path) -> PathBuf {
     arena.with_extension("socket")
 }
 
+/// Name of the directory for the arenas of one run of a process.
+pub fn run_name(pid: u32, number: u32) -> String {
+    format!("run-{pid}-{number}")
+}
+
+/// The process whose run a directory is for.
+pub fn run_of(path: &Path) -> Option<u32> {
+    let name = path.file_name()?.to_str()?.strip_prefix("run-")?;
+    name.split('-').next()?.parse().ok()
+}
+
 /// The process an arena's file name speaks of.
 pub fn pid_of(path: &Path) -> Option<u32> {
     if path.extension()? != EXTENSION {
@@ -63,6 +74,8 @@ mod tests {
     fn names_tell_their_process() {
         let name = file_name(42, 7);
         assert_eq!(pid_of(Path::new(&name)), Some(42));
+        assert_eq!(run_of(Path::new(&run_name(42, 7))), Some(42));
+        assert_eq!(run_of(Path::new("run-x")), None);
         assert_eq!(pid_of(Path::new("42.txt")), None);
         assert_eq!(pid_of(Path::new("x-1.arena")), None);
     }

@@ -58,6 +58,9 @@ impl ArenaWriter {
         let limit =
             limit.clamp(COMMIT_STEP, layout::MAX_LIMIT - layout::HEADER_SIZE) & !(layout::HEADER_SIZE - 1);
         let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)?;
+        // Tells those who clean up, in other containers too, that it is in use. File systems without locks have none.
+        // SAFETY: our own descriptor; the lock goes with it.
+        unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) };
         file.set_len(limit)?;
         let length = usize::try_from(limit).map_err(io::Error::other)?;
         // SAFETY: a fresh shared mapping of a file we just made, at an address of the kernel's choice.

@@ -24,6 +24,9 @@ pub fn library() -> anyhow::Result<PathBuf> {
 /// The agent's option for measuring nothing until told to.
 pub const IDLE: &str = "idle";
 
+/// Behind other options: take everything out again when whoever attached is gone.
+pub const HELD: &str = ",held";
+
 /// The agent's options for what was asked, with the arena in `directory`.
 pub fn run_options(chosen: &Chosen, directory: &std::path::Path) -> String {
     format!("dir={},{}", escape(&directory.display().to_string()), chosen.text())

@@ -13,6 +13,7 @@ use quipu_collector::import::{self, Baseline};
 use quipu_collector::jvms;
 
 use crate::agent;
+use crate::clean;
 use crate::collect;
 use crate::exit::{DONE, Failure};
 use crate::kinds::Kinds;
@@ -26,17 +27,15 @@ const DEFAULT_KIND: &str = "cpu";
 
 /// Profile a running JVM, then leave it as it was.
 ///
-/// Without a kind, CPU time is sampled.
-///
-/// Counting begins with the calls made after the attach: methods that are on the stack already are not counted until
-/// they are called again.
+/// Without a kind, CPU time is sampled. Exact counting begins with the calls made after the attach: methods that are on the
+/// stack already are not counted until they are called again. If this command is killed, the target is left as it was, too.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  quipu attach 4711 -d 10 -o slow.quipu
-  quipu attach 4711 --cpu -d 30 -o cpu.quipu
+  quipu attach 4711 -d 10 -o slow.quipu              stacks, 100 times a second of CPU time
+  quipu attach 4711 --wall -d 30 -o wall.quipu       what its threads wait for, too
   quipu attach 4711 --cpu --loop 60 -o cpu.quipu     cpu-0001.quipu after a minute, and so on
-  quipu attach com.acme.Main --include com.acme
+  quipu attach com.acme.Main --exact --include com.acme -d 10
   quipu ps                                  lists the JVMs to choose from")]
 pub struct Attach {
     /// Process id, or part of the main class's name
@@ -54,9 +53,13 @@ pub struct Attach {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     r#loop: Option<Duration>,
 
-    /// Where to write the profile
+    /// Where to write the profile; a name that ends like an export (.html, .pb.gz, .speedscope.json, …) is written as one
     #[arg(short, long, value_name = "FILE", default_value = "profile.quipu")]
     output: PathBuf,
+
+    /// Go on measuring in the target if this command is killed; `quipu ctl` ends it then
+    #[arg(long)]
+    keep: bool,
 }
 
 /// Retransforming a large application takes its time.
@@ -65,23 +68,38 @@ const ANSWER: Duration = Duration::from_secs(120);
 impl Attach {
     /// Attaches, waits, detaches, saves.
     pub fn run(self) -> anyhow::Result<u8> {
+        let chosen = self.kinds.chosen(DEFAULT_KIND)?;
         output::check(&self.output)?;
+        clean::remove_old();
         let pid = find(&self.target)?;
         let library = agent::library()?;
         let target = Target::find(pid).map_err(Failure::target)?;
         let channel = Channel::new(&target).with_timeout(ANSWER);
         let mut before = None;
-        let chosen = self.kinds.chosen(DEFAULT_KIND)?;
-        let options = chosen.text();
+        for kind in chosen.kinds().filter(|kind| kind.rewrites) {
+            eprintln!("quipu: --{}: {}; --cpu costs a few percent", kind.name(), kind.cost);
+        }
+        let held = if self.keep { "" } else { agent::HELD };
+        let options = format!("{}{held}", chosen.text());
         // From here on the target must not be left as it is then.
         signals::end_wanted()?;
-        let starting = || channel.load_agent(&library, &options);
+        let starting = || channel.load_own_agent(&library, &options);
         progress::during("rewriting its classes", starting).map_err(Failure::target)?;
         let mut arena = ArenaFile::of_process(pid).map_err(Failure::target)?.ok_or_else(|| {
             Failure::target(format!(
                 "process {pid} has no profile, though the agent was loaded; see its standard error"
             ))
         })?;
+        // Dropped when the target is as it was; closed by the kernel if this process is killed.
+        let holding = || Control::of_process(pid).and_then(|control| control.hold());
+        let _held = match (!self.keep).then(holding) {
+            None => None,
+            Some(Ok(held)) => Some(held),
+            Some(Err(error)) => {
+                eprintln!("quipu: nobody will leave the target as it was if this command is killed: {error}");
+                None
+            }
+        };
         eprintln!("quipu: profiling {pid}{}", if self.duration.is_some() { "" } else { "; Ctrl-C ends it" });
         let until = self.duration.map(|duration| Instant::now() + duration);
         let mut files = 0;
@@ -95,7 +113,7 @@ impl Attach {
             // Names of what was sampled last must be there; an agent that cannot be asked has told most of them.
             let _ = Control::of_process(pid).and_then(|control| control.ask(&["dump"]));
             let bytes = arena.read()?;
-            match self.save(&bytes, before.as_ref(), &numbered(&self.output, files + 1)) {
+            match self.save(&bytes, before.as_ref(), &output::numbered(&self.output, files + 1)) {
                 Ok(()) => {
                     files += 1;
                     before = Some(Baseline::read(&bytes).map_err(Failure::target)?);
@@ -105,11 +123,11 @@ impl Attach {
             }
         };
         if alive {
-            let stopping = || channel.load_agent(&library, "stop");
+            let stopping = || channel.load_own_agent(&library, "stop");
             progress::during("putting its classes back", stopping).map_err(Failure::target)?;
         }
         let output = match self.r#loop {
-            Some(_) => numbered(&self.output, files + 1),
+            Some(_) => output::numbered(&self.output, files + 1),
             None => self.output.clone(),
         };
         if let Err(error) = self.save(&arena.read()?, before.as_ref(), &output) {
@@ -147,13 +165,6 @@ fn keep(arena: &mut ArenaFile, alive: bool, error: anyhow::Error) -> anyhow::Err
         Ok(path) => collect::kept(&error, &[path]),
         Err(also) => error.context(format!("the profile could not be kept either: {also}")),
     }
-}
-
-/// `cpu.quipu` becomes `cpu-0001.quipu`.
-pub fn numbered(path: &Path, number: u32) -> PathBuf {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let extension = path.extension().map(|e| format!(".{}", e.to_string_lossy())).unwrap_or_default();
-    path.with_file_name(format!("{stem}-{number:04}{extension}"))
 }
 
 /// Why waiting is over.

@@ -107,7 +107,7 @@ impl Ctl {
 pub fn ensure_agent(pid: u32) -> anyhow::Result<bool> {
     let Err(ControlError::NoAgent) = Control::of_process(pid) else { return Ok(false) };
     let target = Target::find(pid).map_err(Failure::target)?;
-    Channel::new(&target).load_agent(&agent::library()?, agent::IDLE).map_err(Failure::target)?;
+    Channel::new(&target).load_own_agent(&agent::library()?, agent::IDLE).map_err(Failure::target)?;
     Ok(true)
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
-use quipu_formats::{ExportError, Format, Limits, Options, import};
+use quipu_formats::{Format, Limits, Options, import};
 
 use crate::collect::load;
 use crate::exit::{DONE, Failure};
@@ -63,12 +63,7 @@ impl Export {
         }
         let format = Format::from_name(&self.to).with_context(|| format!("no format {}", self.to))?;
         let options = Options { metric: self.metric, ..Options::default() };
-        let write = |out: &mut dyn Write| {
-            quipu_formats::export(&profile, format, &options, out).map_err(|error| match error {
-                ExportError::Io(error) => error.into(),
-                error => Failure::usage(error),
-            })
-        };
+        let write = |out: &mut dyn Write| output::export(&profile, format, &options, out);
         match &self.output {
             Some(path) => {
                 progress::during(format!("writing {}", path.display()), || output::write(path, write))?;

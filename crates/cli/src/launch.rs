@@ -1,7 +1,7 @@
 //! Starting the program that is measured, with the agent in its JVMs.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
@@ -10,6 +10,7 @@ use anyhow::Context;
 use quipu_arena::place;
 use quipu_collector::arena::ArenaFile;
 use quipu_kinds::Chosen;
+use rustix::fs::{FlockOperation, flock};
 use rustix::process::Pid;
 
 use crate::agent;
@@ -106,7 +107,7 @@ pub fn describe(status: ExitStatus) -> String {
 }
 
 /// A private directory for the arenas of one run, removed with them.
-pub struct RunDirectory(pub PathBuf);
+pub struct RunDirectory(pub PathBuf, #[allow(dead_code, reason = "locked as long as it is open")] File);
 
 impl RunDirectory {
     /// A new one, empty.
@@ -115,12 +116,15 @@ impl RunDirectory {
         let mut number = 0;
         loop {
             // A process that had the same id may have left one behind; this one may have several.
-            let path = parent.join(format!("run-{}-{number}", std::process::id()));
+            let path = parent.join(place::run_name(std::process::id(), number));
             match fs::create_dir(&path) {
                 Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => number += 1,
                 made => {
                     made.with_context(|| format!("cannot make {}", path.display()))?;
-                    return Ok(RunDirectory(path));
+                    // Tells those who clean up that somebody is going to read what is in it.
+                    let lock = File::open(&path)?;
+                    let _ = flock(&lock, FlockOperation::NonBlockingLockShared);
+                    return Ok(RunDirectory(path, lock));
                 }
             }
         }

@@ -5,6 +5,7 @@ mod agent_api;
 mod annotate;
 mod attach;
 mod calibrate;
+mod clean;
 mod collect;
 mod ctl;
 mod demo;
@@ -64,6 +65,7 @@ enum Command {
     Ctl(ctl::Ctl),
     Top(top::Top),
     Ps(ps::Ps),
+    Clean(clean::Clean),
     Doctor(doctor::Doctor),
     Instrument(instrument::Instrument),
     Report(report::Report),
@@ -91,6 +93,7 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
         Command::Ctl(command) => command.run(),
         Command::Top(command) => command.run(),
         Command::Ps(command) => command.run(),
+        Command::Clean(command) => command.run(),
         Command::Doctor(command) => command.run(),
         Command::Instrument(command) => command.run(),
         Command::Report(command) => command.run(),

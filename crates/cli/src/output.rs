@@ -2,7 +2,10 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use quipu_formats::{ExportError, Format, Options};
+use quipu_profile::Profile;
 
 use crate::exit::Failure;
 
@@ -13,6 +16,50 @@ pub fn check(path: &Path) -> anyhow::Result<()> {
             "{} cannot be written: {error}; name another file with -o, in a directory that is there and yours to write to",
             path.display()
         ))
+    })
+}
+
+/// The export that a file's name asks for by its end; `None` for a profile of our own.
+pub fn format_of(path: &Path) -> Option<Format> {
+    let name = path.file_name()?.to_str()?;
+    let fits =
+        |format: &Format| name.strip_suffix(format.extension()).is_some_and(|stem| stem.ends_with('.'));
+    // `x.speedscope.json` ends like two of them.
+    Format::ALL.into_iter().filter(fits).max_by_key(|format| format.extension().len())
+}
+
+/// `cpu.quipu` becomes `cpu-0001.quipu`, and `cpu.pb.gz` `cpu-0001.pb.gz`.
+pub fn numbered(path: &Path, number: u32) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let extension = match format_of(path) {
+        Some(format) => format.extension(),
+        None => path.extension().and_then(|extension| extension.to_str()).unwrap_or_default(),
+    };
+    let stem = name.strip_suffix(extension).and_then(|stem| stem.strip_suffix('.'));
+    path.with_file_name(match stem {
+        Some(stem) => format!("{stem}-{number:04}.{extension}"),
+        None => format!("{name}-{number:04}"),
+    })
+}
+
+/// Writes a profile as its file's name has it.
+pub fn save(profile: &Profile, path: &Path) -> anyhow::Result<()> {
+    match format_of(path) {
+        Some(format) => write(path, |out| export(profile, format, &Options::default(), out)),
+        None => profile.save(path).map_err(Failure::target),
+    }
+}
+
+/// Writes a profile in another tool's format.
+pub fn export(
+    profile: &Profile,
+    format: Format,
+    options: &Options,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    quipu_formats::export(profile, format, options, out).map_err(|error| match error {
+        ExportError::Io(error) => error.into(),
+        error => Failure::usage(error),
     })
 }
 
@@ -27,4 +74,33 @@ pub fn write(path: &Path, contents: impl FnOnce(&mut dyn Write) -> anyhow::Resul
         true => error,
         false => Failure::target(format!("cannot write {}: {error:#}", path.display())),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_end_like_formats() {
+        let of = |name: &str| format_of(Path::new(name)).map(Format::name);
+        assert_eq!(of("a/x.html"), Some("html"));
+        assert_eq!(of("x.pb.gz"), Some("pprof"));
+        assert_eq!(of("x.speedscope.json"), Some("speedscope"));
+        assert_eq!(of("x.json"), Some("json"));
+        assert_eq!(of("x.y.collapsed"), Some("collapsed"));
+        assert_eq!((of("x.quipu"), of("html"), of("xhtml"), of("x")), (None, None, None, None));
+        // Every format can be asked for.
+        for format in Format::ALL {
+            assert_eq!(of(&format!("x.{}", format.extension())), Some(format.name()));
+        }
+    }
+
+    #[test]
+    fn numbers_go_before_the_end() {
+        let of = |name: &str| numbered(Path::new(name), 7).display().to_string();
+        assert_eq!(of("a/cpu.quipu"), "a/cpu-0007.quipu");
+        assert_eq!(of("cpu.pb.gz"), "cpu-0007.pb.gz");
+        assert_eq!(of("my.cpu.speedscope.json"), "my.cpu-0007.speedscope.json");
+        assert_eq!(of("cpu"), "cpu-0007");
+    }
 }

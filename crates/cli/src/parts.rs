@@ -13,9 +13,9 @@ use quipu_collector::control::Control;
 use quipu_collector::import::{self, Baseline};
 use quipu_profile::Profile;
 
-use crate::attach::numbered;
 use crate::collect;
 use crate::exit::Failure;
+use crate::output::numbered;
 
 /// How a profile is divided.
 pub struct Parts {

@@ -2,14 +2,15 @@
 
 use clap::Args;
 use quipu_arena::place;
-use quipu_collector::{arena, jvms};
+use quipu_collector::{jvms, orphans};
 use serde_json::json;
 
+use crate::clean::described;
 use crate::exit::DONE;
 
 /// List the JVMs on this machine.
 ///
-/// Profiles left behind by targets that were killed are listed too; `quipu report` reads them.
+/// Profiles left behind by targets that were killed are listed too; `quipu report` reads them, `quipu clean` removes them.
 #[derive(Args, Debug)]
 pub struct Ps {
     /// For programs
@@ -21,7 +22,7 @@ impl Ps {
     /// Prints the list.
     pub fn run(self) -> anyhow::Result<u8> {
         let running = jvms::list();
-        let orphans = place::directory().map(|directory| arena::orphans(&directory)).unwrap_or_default();
+        let orphans = place::directory().map(|directory| orphans::list(&directory)).unwrap_or_default();
         if self.json {
             let rows: Vec<_> = running
                 .iter()
@@ -33,6 +34,7 @@ impl Ps {
                     })
                 })
                 .collect();
+            let orphans: Vec<_> = orphans.iter().map(|orphan| &orphan.path).collect();
             println!("{}", json!({ "jvms": rows, "orphans": orphans }));
             return Ok(DONE);
         }
@@ -48,8 +50,8 @@ impl Ps {
                 if jvm.accessible { "" } else { "  (another user's: attach as that user or root)" }
             );
         }
-        for path in &orphans {
-            println!("left behind by a target that was killed: {}", path.display());
+        for orphan in &orphans {
+            println!("left behind by a target that was killed: {}", described(orphan));
         }
         Ok(DONE)
     }

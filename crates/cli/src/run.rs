@@ -10,6 +10,7 @@ use quipu_profile::{Matching, Metric, MetricKind, On, Profile, Unit};
 
 use crate::agent;
 use crate::attach::seconds;
+use crate::clean;
 use crate::deterministic;
 use crate::exit::Failure;
 use crate::kinds::{self, Kinds};
@@ -38,12 +39,13 @@ Examples:
   quipu run --include com.acme --deterministic -- java -jar app.jar
   quipu run --bytecodes -- java -jar app.jar                         a context sample every 10,000 bytecodes
   quipu run --bytecodes 1000 --jitter 50 --verify -- java -jar app.jar
+  quipu run --cpu -o app.html -- java -jar app.jar              a page for the browser, at once
   quipu report app.quipu --by method")]
 pub struct Run {
     #[command(flatten)]
     kinds: Kinds,
 
-    /// Where to write the profile
+    /// Where to write the profile; a name that ends like an export (.html, .pb.gz, .speedscope.json, …) is written as one
     #[arg(short, long, value_name = "FILE", default_value = "profile.quipu")]
     output: PathBuf,
 
@@ -65,6 +67,7 @@ impl Run {
     pub fn run(self) -> anyhow::Result<u8> {
         let chosen = self.kinds.chosen("exact")?;
         output::check(&self.output)?;
+        clean::remove_old();
         let (profile, ended) = self.profile(&chosen, &self.output)?;
         if chosen.has("deterministic") {
             let pinned: Vec<&str> = profile.meta.pins.keys().map(String::as_str).collect();
@@ -142,20 +145,20 @@ impl Run {
 
 /// Writes a profile and says so.
 pub fn save(profile: &Profile, path: &Path) -> anyhow::Result<()> {
-    progress::during(format!("writing {}", path.display()), || profile.save(path))
-        .map_err(Failure::target)?;
+    progress::during(format!("writing {}", path.display()), || output::save(profile, path))?;
     // States are parts of a metric that is there as a whole.
     let whole = profile.metrics().iter().filter(|metric| {
         let of = metric.name().split('.').next();
         of == Some(metric.name()) || profile.metrics().iter().all(|other| Some(other.name()) != of)
     });
     let totals: String = whole.map(|metric| format!(", {}", described(metric))).collect();
-    eprintln!(
-        "quipu: wrote {}: {} contexts{totals}. Look at it with: quipu report {}",
-        path.display(),
-        profile.tree().len() - profile.threads().len(),
-        path.display()
-    );
+    let file = path.display();
+    let next = match output::format_of(path) {
+        Some(format) => format!(" ({} format)", format.name()),
+        None => format!(". Look at it with: quipu report {file}"),
+    };
+    let contexts = profile.tree().len() - profile.threads().len();
+    eprintln!("quipu: wrote {file}: {contexts} contexts{totals}{next}");
     for (cause, n) in &profile.meta.lost {
         eprintln!("quipu: not in it: {cause} {n}");
     }

@@ -64,7 +64,7 @@ impl Top {
         let shown = self.show(pid, &target);
         if Target::find(pid).is_ok() {
             if brought {
-                Channel::new(&target).load_agent(&agent::library()?, "stop").map_err(Failure::target)?;
+                Channel::new(&target).load_own_agent(&agent::library()?, "stop").map_err(Failure::target)?;
             } else if was_off {
                 ask(pid, &words(&["stop", "cpu"]))?;
             }

@@ -108,14 +108,3 @@ impl ArenaFile {
         Ok(())
     }
 }
-
-/// Arenas whose process is gone: profiles of targets that were killed.
-pub fn orphans(directory: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let mut found: Vec<PathBuf> = entries
-        .map(|entry| entry.path())
-        .filter(|path| place::pid_of(path).is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()))
-        .collect();
-    found.sort();
-    found
-}

@@ -43,6 +43,12 @@ impl fmt::Display for ControlError {
 
 impl std::error::Error for ControlError {}
 
+/// As long as this is there, a profile stays that was begun to be held.
+#[derive(Debug)]
+pub struct Held(
+    #[allow(dead_code, reason = "it is the connection that counts, not what is said on it")] UnixStream,
+);
+
 /// The control socket of a target.
 #[derive(Debug)]
 pub struct Control {
@@ -66,11 +72,20 @@ impl Control {
 
     /// Asks for something and returns the facts that come back.
     pub fn ask(&self, words: &[&str]) -> Result<Vec<(String, String)>, ControlError> {
+        self.exchange(words).map(|(facts, _)| facts)
+    }
+
+    /// Has the target left as it was as soon as what is returned is dropped, be it that this process is killed.
+    pub fn hold(&self) -> Result<Held, ControlError> {
+        self.exchange(&["hold"]).map(|(_, stream)| Held(stream))
+    }
+
+    fn exchange(&self, words: &[&str]) -> Result<(Vec<(String, String)>, UnixStream), ControlError> {
         let mut stream = UnixStream::connect(&self.path).map_err(ControlError::Io)?;
         stream.set_read_timeout(Some(PATIENCE)).map_err(ControlError::Io)?;
         let request = format!("{PROTOCOL} {}\n", words.join(" "));
         stream.write_all(request.as_bytes()).map_err(ControlError::Io)?;
-        let mut lines = BufReader::new(stream.take(LONGEST)).lines();
+        let mut lines = BufReader::new((&stream).take(LONGEST)).lines();
         let mut facts = Vec::new();
         let mut next = || lines.next().transpose().map_err(ControlError::Io);
         let first = next()?.ok_or(ControlError::Malformed)?;
@@ -83,7 +98,8 @@ impl Control {
         loop {
             let line = next()?.ok_or(ControlError::Malformed)?;
             if line.is_empty() {
-                return Ok(facts);
+                drop(lines);
+                return Ok((facts, stream));
             }
             let (key, value) = line.split_once('=').ok_or(ControlError::Malformed)?;
             facts.push((key.to_owned(), value.to_owned()));

@@ -9,6 +9,7 @@
 //! - [`facts`] reads what an agent said of its JVM.
 //! - [`import`] makes a profile of an arena.
 //! - [`jvms`] lists the JVMs of this machine.
+//! - [`orphans`] lists the arenas that nobody uses any more.
 
 #![forbid(unsafe_code)]
 
@@ -18,5 +19,6 @@ pub mod control;
 pub mod facts;
 pub mod import;
 pub mod jvms;
+pub mod orphans;
 
 mod proc;

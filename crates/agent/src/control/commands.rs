@@ -4,6 +4,7 @@ use quipu_arena::layout::{CAUSES, header};
 use quipu_kinds::{Chosen, KINDS, kind, listed, setting, settings};
 
 use crate::engine::{self, ENGINES};
+use crate::locks::lock;
 use crate::options::Options;
 use crate::sampling;
 use crate::session::Session;
@@ -14,13 +15,17 @@ use super::connection::Reply;
 /// Carries a request out.
 pub fn run(session: &'static Session, request: &[String]) -> Reply {
     let (command, words) = request.split_first().ok_or("a command is missing")?;
+    // The program itself may ask at the same time, and somebody else attach.
+    let _changing = lock(&start::CHANGING);
     match command.as_str() {
         "status" => {}
         "start" => start_kinds(session, words)?,
         "stop" => stop_kinds(session, words)?,
         "set" => words.iter().try_for_each(|word| set(session, word))?,
         "dump" => sampling::flush(session)?,
-        unknown => return Err(format!("unknown command '{unknown}': status, start, stop, set or dump")),
+        unknown => {
+            return Err(format!("unknown command '{unknown}': status, start, stop, set, dump or hold"));
+        }
     }
     Ok(status(session))
 }
@@ -122,7 +127,7 @@ fn choose(chosen: &mut Chosen, name: &str, value: &str) -> Result<(), String> {
 }
 
 /// Runs something in the VM, for which this thread joins it for a moment.
-fn with_env(
+pub fn with_env(
     session: &'static Session,
     body: impl for<'f> FnOnce(&mut quipu_jvm::Env<'f>) -> Result<(), String>,
 ) -> Result<(), String> {

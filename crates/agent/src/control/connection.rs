@@ -32,6 +32,11 @@ impl Connection {
         parse(&line)
     }
 
+    /// What is left of it when all is said.
+    pub fn into_stream(self) -> UnixStream {
+        self.reader.into_inner()
+    }
+
     /// Sends a reply: `ok` and facts, or `error` and the reason; then an empty line.
     pub fn reply(&mut self, reply: &Reply) -> io::Result<()> {
         self.reader.get_mut().write_all(format(reply).as_bytes())

@@ -5,6 +5,7 @@
 
 mod commands;
 mod connection;
+mod holder;
 
 use std::fs;
 use std::io;
@@ -12,6 +13,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use quipu_arena::place;
@@ -20,7 +22,11 @@ use crate::guard::guarded;
 use crate::locks::lock;
 use crate::own_thread;
 use crate::session::Session;
+use crate::start;
 use connection::Connection;
+use holder::{Event, Holder};
+
+pub use holder::told;
 
 /// A connection on which nothing is said for so long is closed: the next one is waiting.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -28,13 +34,18 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The socket that is listened to, if there is one.
 static LISTENING: Mutex<Option<Listening>> = Mutex::new(None);
 
+/// How often it was begun to listen.
+static BEGUN: AtomicU64 = AtomicU64::new(0);
+
 struct Listening {
+    number: u64,
     listener: UnixListener,
     path: PathBuf,
 }
 
-/// Begins to listen, beside the arena; nothing if it does already.
-pub fn open(session: &'static Session) -> io::Result<()> {
+/// Begins to listen, beside the arena; nothing if it does already. What was measured is taken out again unless somebody
+/// holds it, if it is to be `held`.
+pub fn open(session: &'static Session, held: bool) -> io::Result<()> {
     let mut listening = lock(&LISTENING);
     if listening.is_some() {
         return Ok(());
@@ -44,13 +55,15 @@ pub fn open(session: &'static Session) -> io::Result<()> {
     let _ = fs::remove_file(&path);
     let listener = UnixListener::bind(&path)?;
     let waiting = listener.try_clone()?;
+    let number = BEGUN.fetch_add(1, Ordering::Relaxed);
+    holder::reset();
     std::thread::Builder::new().name("Quipu control".to_owned()).stack_size(512 << 10).spawn(move || {
         guarded((), || {
             own_thread::block_signals();
-            own_thread::enter(|| wait(session, &waiting));
+            own_thread::enter(|| wait(session, &waiting, number, held));
         });
     })?;
-    *listening = Some(Listening { listener, path });
+    *listening = Some(Listening { number, listener, path });
     Ok(())
 }
 
@@ -68,28 +81,58 @@ pub fn close() {
     }
 }
 
-fn wait(session: &'static Session, listener: &UnixListener) {
-    for stream in listener.incoming() {
-        match stream {
-            Ok(stream) => serve(session, stream),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => return,
+fn wait(session: &'static Session, listener: &UnixListener, number: u64, held: bool) {
+    let mut holder = if held { Holder::Awaited } else { Holder::Nobody };
+    loop {
+        match holder.wait(listener) {
+            Event::Nothing => {}
+            Event::Gone => {
+                holder = Holder::Nobody;
+                abandoned(session, number);
+            }
+            Event::Connection => match listener.accept() {
+                Ok((stream, _)) => {
+                    if let Some(stream) = serve(session, stream) {
+                        holder = Holder::Here(stream);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return,
+            },
         }
     }
 }
 
-fn serve(session: &'static Session, stream: UnixStream) {
-    if !is_trusted(&stream) || stream.set_read_timeout(Some(PATIENCE)).is_err() {
+/// Whoever began the profile is gone without ending it.
+fn abandoned(session: &'static Session, number: u64) {
+    let _changing = lock(&start::CHANGING);
+    // He may have ended it at the last moment, and somebody else begun another.
+    if lock(&LISTENING).as_ref().is_none_or(|listening| listening.number != number) {
         return;
+    }
+    let stopped = commands::with_env(session, |env| start::stop(session, env));
+    if let Err(why) = stopped {
+        eprintln!("quipu: whoever attached is gone, and the program could not be left as it was: {why}");
+    }
+}
+
+/// Answers one who connected. He may become the holder: the connection is then returned.
+fn serve(session: &'static Session, stream: UnixStream) -> Option<UnixStream> {
+    if !is_trusted(&stream) || stream.set_read_timeout(Some(PATIENCE)).is_err() {
+        return None;
     }
     let _ = stream.set_write_timeout(Some(PATIENCE));
     let mut connection = Connection::new(stream);
     while let Some(request) = connection.request() {
+        if request == ["hold"] {
+            return connection.reply(&Ok(Vec::new())).is_ok().then(|| connection.into_stream());
+        }
         let reply = commands::run(session, &request);
         if connection.reply(&reply).is_err() {
-            return;
+            return None;
         }
     }
+    None
 }
 
 /// Whether the one who connected is the target's own user, or root.

@@ -38,6 +38,18 @@ pub enum AttachError {
         /// Whose it is.
         uid: u32,
     },
+    /// The process is of the same user, or we are root, and yet it is closed to us.
+    #[error(
+        "process {pid} ({name}) cannot be looked into, not even by its own user or root here: the kernel protects it. If it is \
+         a JVM, it is one of another container or has privileges that quipu has not: run quipu where it was started, or \
+         with the capability SYS_PTRACE; `quipu ps` lists the JVMs that can be reached"
+    )]
+    Protected {
+        /// The process.
+        pid: u32,
+        /// Its name.
+        name: String,
+    },
     /// The target said at its start that it does not want this.
     #[error("JVM {pid} was started with -XX:+DisableAttachMechanism; start it without, or use `quipu run`")]
     Disabled {
@@ -138,6 +150,14 @@ pub enum AttachError {
         pid: u32,
         /// What `Agent_OnAttach` returned.
         code: i32,
+    },
+    /// The agent was loaded, and declined with a reason.
+    #[error("JVM {pid} cannot be profiled: {reason}")]
+    AgentDeclined {
+        /// The process.
+        pid: u32,
+        /// The agent's words.
+        reason: String,
     },
     /// The machine, rather than the JVM.
     #[error("{doing} for process {pid}: {source}")]

@@ -3,6 +3,7 @@
 //! [`Target::find`] looks at a process without touching it; [`Attach`] asks it something. The first question wakes the
 //! VM's listener (a file, a signal, a socket: `docs/attach.md`), which then stays up for the life of the JVM.
 
+mod answer;
 mod connect;
 mod error;
 mod message;
@@ -13,6 +14,7 @@ pub use error::AttachError;
 pub use message::{Reply, Request};
 pub use target::Target;
 
+use answer::Answer;
 use connect::{Broken, Socket};
 use message::Loaded;
 use rustix::process::Signal;
@@ -93,6 +95,20 @@ impl<'t> Attach<'t> {
             Loaded::Failed(reason) => {
                 Err(AttachError::AgentNotLoaded { pid, agent: agent.to_owned(), reason })
             }
+        }
+    }
+
+    /// Loads our own agent, which can say why it refuses.
+    pub fn load_own_agent(&self, agent: &Path, options: &str) -> Result<(), AttachError> {
+        // Where there is no place for an answer, the reason is on the target's standard error.
+        let answer = Answer::create(self.target).ok();
+        let path = answer.as_ref().map(|answer| format!(",answer={}", answer.path())).unwrap_or_default();
+        let loaded = self.load_agent(agent, &format!("{options}{path}"));
+        match (loaded, answer.map(|answer| answer.read())) {
+            (Err(AttachError::AgentRefused { pid, .. }), Some(reason)) if !reason.is_empty() => {
+                Err(AttachError::AgentDeclined { pid, reason })
+            }
+            (loaded, _) => loaded,
         }
     }
 

@@ -43,7 +43,7 @@ impl Target {
             Ok(Vm::OpenJ9) => Err(AttachError::NotHotSpot { pid }),
             Ok(Vm::None) => Err(AttachError::NotAJvm { pid, name: status.name }),
             Err(error) => match error.raw_os_error().map(Errno::from_raw_os_error) {
-                Some(Errno::ACCESS | Errno::PERM) => Err(AttachError::NotPermitted { pid, uid: status.uid }),
+                Some(Errno::ACCESS | Errno::PERM) => Err(not_permitted(pid, status)),
                 Some(Errno::SRCH | Errno::NOENT) => Err(gone),
                 _ => Err(io_error(pid, "reading the memory map", error)),
             },
@@ -130,6 +130,15 @@ impl Target {
             }
         }
     }
+}
+
+/// Whoever asks has another user, or has the right one and is kept out all the same.
+fn not_permitted(pid: u32, status: Status) -> AttachError {
+    let us = rustix::process::geteuid();
+    if us.is_root() || us.as_raw() == status.uid {
+        return AttachError::Protected { pid, name: status.name };
+    }
+    AttachError::NotPermitted { pid, uid: status.uid }
 }
 
 pub(super) fn io_error(pid: u32, doing: &'static str, source: io::Error) -> AttachError {

@@ -50,6 +50,6 @@ pub static BYTECODES: Kind = Kind {
         aggregation: Aggregation::Sum,
         help: "Samples taken in the context, one for every N bytecodes of a thread",
     }],
-    cost: "the program takes 1.3 to 3 times as long",
+    cost: "most programs are 2 to 4 times slower while it lasts",
     rewrites: true,
 };

@@ -34,6 +34,6 @@ pub static CPU: Kind = Kind {
         time("cpu.native", "of it, in native code: libraries, the VM, the kernel"),
         time("cpu.unknown", "of it, where the walker does not know"),
     ],
-    cost: "below 1 % at 100 samples a second",
+    cost: "below 1 % at the default rate",
     rewrites: false,
 };

@@ -49,11 +49,12 @@ pub static SHARED: [Setting; 5] = [
 ];
 
 /// What the command line tells the agent by itself.
-pub static INTERNAL: [Setting; 4] = [
+pub static INTERNAL: [Setting; 5] = [
     of_agent(Setting::of("dir", Value::Text("DIRECTORY"), "Where the arena goes")),
     of_agent(Setting::of("tests", Value::File, "Counting begins when a listener in this jar says so")),
     of_agent(Setting::switch("stop", "Measure nothing any more, and take everything out")),
-    of_agent(Setting::switch("keep", "Go on when whoever attached is gone")),
+    of_agent(Setting::switch("held", "Take everything out again when whoever attached is gone")),
+    of_agent(Setting::of("answer", Value::Text("FILE"), "Where to say why not")),
 ];
 
 const fn of_agent(setting: Setting) -> Setting {

@@ -34,6 +34,6 @@ pub static WALL: Kind = Kind {
         time("wall.native", "of it, waiting in native code: for a file, a socket, a lock of its own"),
         time("wall.unknown", "of it, doing what the VM does not tell"),
     ],
-    cost: "below 1 % at 100 samples a second and tens of threads; more with thousands",
+    cost: "a few percent at the default rate with tens of threads; more with thousands",
     rewrites: false,
 };

@@ -53,9 +53,9 @@ fn samples_come_and_go_with_attach() {
         let names = |profile: &Profile| -> Vec<String> {
             profile.metrics().iter().map(|metric| metric.name().to_owned()).collect()
         };
-        let exact = attach(&[]);
+        let exact = attach(&["--exact"]);
         let sampled = attach(&["--bytecodes", "1000"]);
-        let again = attach(&[]);
+        let again = attach(&["--exact"]);
         assert_eq!(names(&exact), ["calls", "bytecodes"]);
         assert_eq!(names(&sampled), ["samples.bytecodes"]);
         assert_eq!(names(&again), ["calls", "bytecodes"]);

@@ -246,7 +246,7 @@ fn levels_come_and_go_with_attach() {
         for level in ["none", "all", "app", "none"] {
             let file = scratch("levels").join("out.quipu");
             let mut quipu = Command::new(&tools().quipu);
-            quipu.args(["attach", &pid, "-d", "1", "--contexts", level, "-o"]).arg(&file);
+            quipu.args(["attach", &pid, "-d", "1", "--exact", "--contexts", level, "-o"]).arg(&file);
             let said = quipu.output().expect("it runs").stderr;
             let profile = Profile::load(&file)
                 .unwrap_or_else(|e| panic!("{level}: {e}: {}", String::from_utf8_lossy(&said)));

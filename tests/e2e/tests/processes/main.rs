@@ -1,6 +1,11 @@
 //! Quipu and the processes around it: how they start, end, are told to end, and fail.
 #![allow(missing_docs, reason = "tests say what they test by their names")]
 
+mod abandoned;
+mod default_kind;
 mod not_started;
+mod orphans;
 mod outputs;
+mod refused;
 mod signals;
+mod suffixes;

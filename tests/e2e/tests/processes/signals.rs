@@ -13,7 +13,7 @@ pub fn send(signal: &str, pid: u32) {
 }
 
 /// Starts a command, and waits until the JVM in it says that it works.
-fn start(command: &mut Command) -> (Child, BufReader<ChildStdout>) {
+pub fn start(command: &mut Command) -> (Child, BufReader<ChildStdout>) {
     command.current_dir(scratch("cwd")).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it starts");
     let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
@@ -23,7 +23,7 @@ fn start(command: &mut Command) -> (Child, BufReader<ChildStdout>) {
     (child, out)
 }
 
-fn java(jdk: &Jdk) -> Vec<String> {
+pub fn java(jdk: &Jdk) -> Vec<String> {
     let text = |path: std::path::PathBuf| path.display().to_string();
     vec![text(jdk.home.join("bin/java")), "-cp".to_owned(), text(classes(jdk)), "Told".to_owned()]
 }
