@@ -20,6 +20,7 @@ mod jdk;
 mod jmh;
 mod kinds;
 mod launch;
+mod narrow;
 mod parts;
 mod progress;
 mod ps;

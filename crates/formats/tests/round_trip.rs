@@ -5,7 +5,7 @@ mod common;
 use proptest::prelude::*;
 use quipu_formats::{Format, Limits, Options, Profile, export, import};
 use quipu_profile::{
-    Builder, Line, MethodSpec, MetricSpec, NodeId, Sample, ThreadKind, ThreadSpec, UNKNOWN_SITE, Unit,
+    Builder, Line, MethodSpec, MetricSpec, NO_BCI, NodeId, Sample, ThreadKind, ThreadSpec, UNKNOWN_SITE, Unit,
 };
 
 fn exported(profile: &Profile, format: Format, options: &Options) -> Vec<u8> {

@@ -4,8 +4,8 @@ mod common;
 
 use common::Stack;
 use quipu_profile::{
-    Builder, Event, MethodSpec, MetricSpec, NO_THREAD, Profile, Sample, ThreadSpec, UNKNOWN_SITE, Unit,
-    thread_pattern,
+    Builder, Event, MethodSpec, MetricSpec, NO_BCI, NO_THREAD, Profile, Sample, ThreadSpec, UNKNOWN_SITE,
+    Unit, thread_pattern,
 };
 
 /// Two workers, one labelled; a sample each millisecond, alternating between `f` and `g`.

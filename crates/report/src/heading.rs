@@ -12,7 +12,7 @@ const LONGEST: usize = 200;
 /// Stands before the metrics that are there and not shown.
 const ALSO: &str = "--metric has also: ";
 
-pub(crate) fn heading(profile: &Profile, selection: &Selection, style: &Style) -> String {
+pub(crate) fn heading(profile: &Profile, selection: &Selection, left_out: u64, style: &Style) -> String {
     let mut parts: Vec<String> = selection
         .metrics(profile)
         .map(|metric| {
@@ -47,6 +47,16 @@ pub(crate) fn heading(profile: &Profile, selection: &Selection, style: &Style) -
     let others = selection.others(profile);
     if !others.is_empty() {
         out.push_str(&style.paint(Paint::Dim, &filled(ALSO, &others, columns)));
+        out.push('\n');
+    }
+    if left_out > 0 {
+        let threads = counted(left_out, "thread");
+        let note = filled(
+            "left out: ",
+            &[format!("{threads} of the JVM and of Quipu"), "--all-threads has them".to_owned()],
+            columns,
+        );
+        out.push_str(&style.paint(Paint::Dim, &note));
         out.push('\n');
     }
     if !profile.meta.lost.is_empty() {

@@ -4,10 +4,14 @@ mod common;
 
 use common::{profile, sample, sampled};
 use quipu_profile::{Matching, On};
-use quipu_report::{By, DiffOptions, Options, Style};
+use quipu_report::{By, DiffOptions, Narrowing, Options, Style};
 
 fn options(by: By) -> Options {
     Options { by, ..Options::default() }
+}
+
+fn thread(name: &str) -> Narrowing {
+    Narrowing { thread: Some(name.to_owned()), ..Narrowing::default() }
 }
 
 fn text(options: &Options) -> String {
@@ -42,7 +46,7 @@ fn every_report_as_json() {
 #[test]
 fn the_shape_in_the_contract() {
     let options =
-        Options { thread: Some("main".into()), filter: Some("app.Foo.sum".into()), ..options(By::Method) };
+        Options { narrowing: thread("main"), filter: Some("app.Foo.sum".into()), ..options(By::Method) };
     assert_eq!(
         json(&options).replace('\n', ""),
         r#"{"by":"method","metrics":["calls","bytecodes"],"rows":[{"class":"app.Foo","method":"sum","descriptor":"(II)I","opaque":false,"calls":1,"bytecodes":{"self":10007,"total":14007}}]}"#
@@ -99,7 +103,7 @@ fn errors_say_what_would_be_right() {
     let error = |options: &Options| quipu_report::json(&p, options).unwrap_err().to_string();
     let metric = Options { metric: Some("bytecode".into()), ..options(By::Method) };
     assert_eq!(error(&metric), "no metric bytecode; did you mean bytecodes?");
-    let thread = Options { thread: Some("mian".into()), ..options(By::Tree) };
+    let thread = Options { narrowing: thread("mian"), ..options(By::Tree) };
     assert_eq!(error(&thread), "no thread mian; did you mean main?");
     let method = Options { filter: Some("Foo.summ".into()), ..options(By::Callers) };
     assert_eq!(error(&method), "no method Foo.summ; did you mean app.Foo.sum?");

@@ -7,8 +7,8 @@ pub mod exercise;
 pub use exercise::check;
 use proptest::prelude::*;
 use quipu_profile::{
-    Builder, Event, Line, MethodFlags, MethodSpec, MetricSpec, NO_THREAD, Profile, Sample, ThreadKind,
-    ThreadSpec, Unit,
+    Builder, Event, Line, MethodFlags, MethodSpec, MetricSpec, NO_BCI, NO_THREAD, Profile, Sample,
+    ThreadKind, ThreadSpec, Unit,
 };
 use std::collections::BTreeMap;
 
