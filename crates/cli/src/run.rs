@@ -142,7 +142,7 @@ pub fn save(profile: &Profile, path: &Path) -> anyhow::Result<()> {
         path.display()
     );
     for (cause, n) in &profile.meta.lost {
-        eprintln!("quipu: not in it: {cause} {n}");
+        eprintln!("quipu: not in it: {}", quipu_profile::lost_in_words(cause, *n));
     }
     Ok(())
 }

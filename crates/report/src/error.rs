@@ -27,6 +27,14 @@ pub enum ReportError {
     /// Call sites were asked for and none is known.
     #[error("the profile does not know call sites, so there is nothing to report by site")]
     NoSites,
+    /// Two profiles that have no metric in common.
+    #[error("the profiles measure different things: the first has {first}, the second has {second}")]
+    NothingInCommon {
+        /// Metrics of the first.
+        first: String,
+        /// Metrics of the second.
+        second: String,
+    },
     /// A profile that measured nothing.
     #[error("the profile has no metrics")]
     NoMetrics,

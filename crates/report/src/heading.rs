@@ -4,7 +4,7 @@ use crate::columns::Selection;
 use crate::number::{grouped, in_unit};
 use crate::style::{Paint, Style};
 use crate::table::{filled, printable, shorten};
-use quipu_profile::{MetricKind, Profile};
+use quipu_profile::{MetricKind, Profile, lost_in_words};
 
 /// Letters of a command line when nobody says how wide a line may be.
 const LONGEST: usize = 200;
@@ -60,16 +60,12 @@ pub(crate) fn heading(profile: &Profile, selection: &Selection, left_out: u64, s
         out.push('\n');
     }
     if !profile.meta.lost.is_empty() {
-        let mut lost: Vec<String> = profile
-            .meta
-            .lost
-            .iter()
-            .map(|(cause, &count)| format!("{} {}", printable(cause), grouped(count)))
-            .collect();
+        let mut lost: Vec<String> =
+            profile.meta.lost.iter().map(|(cause, &count)| printable(&lost_in_words(cause, count))).collect();
         if let Some(last) = lost.last_mut() {
             last.push_str(&of_walks(profile));
         }
-        out.push_str(&style.paint(Paint::Warm, &filled("lost: ", &lost, columns)));
+        out.push_str(&style.paint(Paint::Warm, &filled("not in it: ", &lost, columns)));
         out.push('\n');
     }
     out.push('\n');

@@ -113,6 +113,30 @@ fn errors_say_what_would_be_right() {
 }
 
 #[test]
+fn profiles_without_a_common_metric_say_what_each_has() {
+    let (a, b) = (profile(), sampled(1));
+    let says = "the profiles measure different things: the first has calls, bytecodes, the second has samples.calls, samples.cpu";
+    let diff = quipu_report::diff_text(&a, &b, &DiffOptions::default(), &Style::default());
+    assert_eq!(diff.unwrap_err().to_string(), says);
+    let wanted = DiffOptions { metric: Some("calls".into()), ..DiffOptions::default() };
+    assert_eq!(quipu_report::diff_json(&a, &b, &wanted).unwrap_err().to_string(), says);
+    let mut wall = quipu_profile::Builder::new();
+    wall.metric(quipu_profile::MetricSpec::sampled("wall", quipu_profile::Unit::Nanoseconds, 1));
+    let overlap = quipu_report::overlap_text(&a, &wall.finish(), On::Context, None, Matching::default());
+    assert!(overlap.unwrap_err().to_string().ends_with("has calls, bytecodes, the second has wall"));
+}
+
+#[test]
+fn what_is_lost_is_told_in_words() {
+    let mut p = profile();
+    p.meta.lost.insert("walks.continuation".into(), 12);
+    p.meta.lost.insert("walks.thread-exit".into(), 1);
+    let text = quipu_report::text(&p, &options(By::Method), &Style::default()).unwrap();
+    let says = "not in it: 12 stacks of virtual threads being mounted, 1 stack of a thread that was ending\n";
+    assert!(text.contains(says), "{text}");
+}
+
+#[test]
 fn estimates_come_with_their_errors() {
     let p = sampled(1);
     for by in [By::Tree, By::Method, By::Edge] {
