@@ -13,6 +13,7 @@ use crate::agent;
 use crate::attach::find;
 use crate::exit::{DONE, Failure};
 use crate::run::save;
+use crate::status;
 
 /// Steer a live profile: switch kinds on and off, change rates.
 ///
@@ -129,7 +130,5 @@ pub fn ask(pid: u32, words: &[String]) -> anyhow::Result<Vec<(String, String)>> 
 }
 
 fn tell(facts: &[(String, String)]) {
-    for (key, value) in facts {
-        println!("{key:<22} {value}");
-    }
+    print!("{}", status::text(facts));
 }
