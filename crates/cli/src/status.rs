@@ -1,6 +1,6 @@
 //! What an agent says of itself, for people.
 
-use quipu_profile::Unit;
+use quipu_profile::{Unit, lost_in_words};
 use quipu_report::{grouped, in_unit, printable};
 
 /// Facts of `quipu ctl status` as sentences; those of newer agents as they are.
@@ -33,7 +33,13 @@ pub fn text(facts: &[(String, String)]) -> String {
     for (name, value) in &lines {
         out.push_str(&format!("{name:<14} {}\n", printable(value)));
     }
-    for (key, value) in facts.iter().filter(|(key, _)| !KNOWN.contains(&key.as_str())) {
+    for (key, value) in facts {
+        if let (Some(cause), Ok(count)) = (key.strip_prefix("lost."), value.parse()) {
+            out.push_str(&format!("{:<14} {}\n", "not in it", printable(&lost_in_words(cause, count))));
+        }
+    }
+    let known = |key: &str| KNOWN.contains(&key) || key.starts_with("lost.");
+    for (key, value) in facts.iter().filter(|(key, _)| !known(key)) {
         out.push_str(&format!("{:<14} {}\n", printable(key), printable(value)));
     }
     out
@@ -112,6 +118,7 @@ mod tests {
             ("arena.limit", "1073741824"),
             ("allocated", "1536"),
             ("some.news", "7"),
+            ("lost.walks.stub", "2"),
         ]);
         assert_eq!(
             text(&facts),
@@ -122,6 +129,7 @@ threads        all
 samples        1,200, of 1,100 stacks walked, which took 2.50 ms
 arena          2.00 MiB of 1.00 GiB, /tmp/a.arena
 heap           1.50 KiB allocated so far
+not in it      2 stacks in stubs of the JVM
 some.news      7
 "
         );
