@@ -14,6 +14,7 @@ use crate::attach::find;
 use crate::exit::{DONE, Failure};
 use crate::output;
 use crate::run::save;
+use crate::status;
 
 /// Steer a live profile: switch kinds on and off, change rates.
 ///
@@ -33,6 +34,10 @@ pub struct Ctl {
     #[arg(value_name = "PID|NAME")]
     target: String,
 
+    /// For programs: what it answers as one JSON object
+    #[arg(long, global = true)]
+    json: bool,
+
     #[command(subcommand)]
     command: Command,
 }
@@ -40,11 +45,7 @@ pub struct Ctl {
 #[derive(Subcommand, Debug)]
 enum Command {
     /// What is on, how much there is, what it cost
-    Status {
-        /// For programs
-        #[arg(long)]
-        json: bool,
-    },
+    Status,
     /// Switch kinds on: exact, cpu, cpu=RATE, wall, wall=RATE
     Start {
         /// What to measure
@@ -76,19 +77,13 @@ impl Ctl {
     pub fn run(self) -> anyhow::Result<u8> {
         let pid = find(&self.target)?;
         match &self.command {
-            Command::Status { json: true } => {
-                let facts = ask(pid, &["status".to_owned()])?;
-                let object: serde_json::Map<_, _> =
-                    facts.into_iter().map(|(key, value)| (key, json!(value))).collect();
-                println!("{}", serde_json::Value::Object(object));
-            }
-            Command::Status { json: false } => tell(&ask(pid, &["status".to_owned()])?),
+            Command::Status => self.tell(&ask(pid, &["status".to_owned()])?),
             Command::Start { kinds } => {
                 ensure_agent(pid)?;
-                tell(&ask(pid, &words("start", kinds))?);
+                self.tell(&ask(pid, &words("start", kinds))?);
             }
-            Command::Stop { kinds } => tell(&ask(pid, &words("stop", kinds))?),
-            Command::Set { settings } => tell(&ask(pid, &words("set", settings))?),
+            Command::Stop { kinds } => self.tell(&ask(pid, &words("stop", kinds))?),
+            Command::Set { settings } => self.tell(&ask(pid, &words("set", settings))?),
             Command::Dump { output } => {
                 output::check(output)?;
                 ask(pid, &["dump".to_owned()])?;
@@ -100,6 +95,16 @@ impl Ctl {
             }
         }
         Ok(DONE)
+    }
+
+    fn tell(&self, facts: &[(String, String)]) {
+        if self.json {
+            let object: serde_json::Map<_, _> =
+                facts.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
+            println!("{}", serde_json::Value::Object(object));
+        } else {
+            print!("{}", status::text(facts));
+        }
     }
 }
 
@@ -128,10 +133,4 @@ pub fn ask(pid: u32, words: &[String]) -> anyhow::Result<Vec<(String, String)>> 
         )),
         error => Failure::target(format!("process {pid}: {error}")),
     })
-}
-
-fn tell(facts: &[(String, String)]) {
-    for (key, value) in facts {
-        println!("{key:<22} {value}");
-    }
 }

@@ -7,13 +7,14 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
-use quipu_formats::{Format, Limits, Options, import};
+use quipu_formats::{Format, Limits, Options, collapsed, import};
+use quipu_report::grouped;
 
 use crate::collect::load;
 use crate::exit::{DONE, Failure};
+use crate::narrow::{Narrow, percent};
 use crate::output;
 use crate::progress;
-use crate::report::label;
 
 /// Write a profile in another tool's format.
 #[derive(Args, Debug)]
@@ -39,13 +40,17 @@ pub struct Export {
     #[arg(long, value_name = "METRIC")]
     metric: Option<String>,
 
-    /// Only this thread; `*` stands for anything
-    #[arg(long, value_name = "NAME")]
-    thread: Option<String>,
+    #[command(flatten)]
+    narrow: Narrow,
 
-    /// Only what carries this label: threads, or samples of a sampled profile
-    #[arg(long, value_name = "KEY=VALUE", value_parser = label)]
-    label: Option<(String, String)>,
+    /// Fold contexts with less than this part of the whole into their callers
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    min: Option<u32>,
+
+    /// Collapsed stacks: all of them, whatever their size; otherwise the smallest contexts are folded into their callers
+    /// where the file would be larger than 100 MB
+    #[arg(long)]
+    whole: bool,
 }
 
 impl Export {
@@ -54,15 +59,23 @@ impl Export {
         if let Some(path) = &self.output {
             output::check(path)?;
         }
-        let mut profile = load(&self.file)?;
-        if let Some(thread) = &self.thread {
-            profile = quipu_report::only_thread(&profile, thread).map_err(Failure::usage)?;
-        }
-        if let Some((key, value)) = &self.label {
-            profile = quipu_report::only_label(&profile, key, value).map_err(Failure::usage)?;
-        }
         let format = Format::from_name(&self.to).with_context(|| format!("no format {}", self.to))?;
-        let options = Options { metric: self.metric, ..Options::default() };
+        let mut options = Options { metric: self.metric, ..Options::default() };
+        if self.whole {
+            options.max_bytes = None;
+        }
+        let profile = self.narrow.of(&load(&self.file)?, &options, self.min)?;
+        if format == Format::Collapsed
+            && let Some(pruned) = collapsed::pruned(&profile, &options).map_err(Failure::usage)?
+        {
+            eprintln!(
+                "quipu: {} of {} contexts, the smallest, are folded into their callers: all of them would be {} MB; \
+                 --whole writes them, --min says what is too small",
+                grouped(pruned.folded as u64),
+                grouped(pruned.contexts as u64),
+                grouped(pruned.bytes / 1_000_000)
+            );
+        }
         let write = |out: &mut dyn Write| output::export(&profile, format, &options, out);
         match &self.output {
             Some(path) => {

@@ -11,6 +11,7 @@ use quipu_report::{By, DiffOptions, Options, Style};
 
 use crate::collect::load;
 use crate::exit::{DONE, Failure};
+use crate::narrow::{Narrow, percent};
 use crate::progress;
 
 /// Show a profile.
@@ -21,6 +22,8 @@ Examples:
   quipu report profile.quipu --by method --thread main       hottest methods of the main thread
   quipu report profile.quipu --by callers --filter HashMap.get
   quipu report profile.quipu --by class --metric bytecodes/calls
+  quipu report profile.quipu --java --hide 'java.lang.reflect.*' --exclude-threads 'ForkJoinPool*'
+  quipu report profile.quipu --by line                       where samples were, or blocks that were counted
   quipu report profile.quipu --label request=/search         what was done on behalf of it
   quipu report profile.quipu --by label                      how much was done on behalf of whom
   quipu report profile.quipu --from 10s --to 20s             what was sampled in these ten seconds
@@ -39,13 +42,12 @@ pub struct Report {
     #[arg(long, value_name = "METRIC")]
     metric: Option<String>,
 
-    /// Only this thread; `*` stands for anything
-    #[arg(long, value_name = "NAME")]
-    thread: Option<String>,
+    #[command(flatten)]
+    narrow: Narrow,
 
-    /// Only what carries this label: threads, or samples of a sampled profile
-    #[arg(long, value_name = "KEY=VALUE", value_parser = label)]
-    label: Option<(String, String)>,
+    /// Only rows with at least this part of the whole
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    min: Option<u32>,
 
     /// Only samples from this moment on, counted from the beginning: 10s, 2.5s, 400ms
     #[arg(long, value_name = "TIME", value_parser = moment)]
@@ -78,10 +80,10 @@ impl Report {
         let options = Options {
             by: self.by.parse().map_err(Failure::usage)?,
             metric: self.metric,
-            thread: self.thread,
-            label: self.label,
+            narrowing: self.narrow.into(),
             filter: self.filter,
             limit: self.limit,
+            min: self.min,
         };
         let mut out = io::BufWriter::new(io::stdout().lock());
         if self.json {
@@ -116,12 +118,6 @@ fn moment(text: &str) -> Result<Duration, String> {
     let number: Option<f64> = number.parse().ok();
     let moment = number.and_then(|number| Duration::try_from_secs_f64(number * unit).ok());
     moment.ok_or_else(|| "must be a time like 10s or 400ms".to_owned())
-}
-
-/// `KEY=VALUE`.
-pub fn label(text: &str) -> Result<(String, String), String> {
-    let parts = text.split_once('=').ok_or_else(|| "must be KEY=VALUE".to_owned())?;
-    Ok((parts.0.to_owned(), parts.1.to_owned()))
 }
 
 /// What the terminal can show; plain text in a pipe.

@@ -160,7 +160,7 @@ pub fn save(profile: &Profile, path: &Path) -> anyhow::Result<()> {
     let contexts = profile.tree().len() - profile.threads().len();
     eprintln!("quipu: wrote {file}: {contexts} contexts{totals}{next}");
     for (cause, n) in &profile.meta.lost {
-        eprintln!("quipu: not in it: {cause} {n}");
+        eprintln!("quipu: not in it: {}", quipu_profile::lost_in_words(cause, *n));
     }
     Ok(())
 }

@@ -210,7 +210,7 @@ impl Test {
         profile.meta.extra = notes;
         profile.meta.options.extend(chosen.recorded());
         for (cause, n) in &profile.meta.lost {
-            eprintln!("quipu: not counted: {cause} {n}");
+            eprintln!("quipu: not counted: {}", quipu_profile::lost_in_words(cause, *n));
         }
         let tests = suite::works(&profile);
         Ok(Ok(Counted { profile, tests }))

@@ -43,6 +43,6 @@ mod walk;
 
 pub use error::{ExportError, ImportError};
 pub use format::{Format, export};
-pub use options::{Limits, Options, default_metric};
+pub use options::{Limits, Options, chosen_metric, default_metric};
 #[doc(no_inline)]
 pub use quipu_profile::Profile;

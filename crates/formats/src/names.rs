@@ -9,6 +9,9 @@ use std::borrow::Cow;
 /// The frame that stands for everything below [`Options::max_depth`](crate::Options::max_depth).
 pub(crate) const DEEPER: &str = "[deeper frames]";
 
+/// The frame that stands for contexts too small to be told apart.
+pub(crate) const SMALL: &str = "[small contexts]";
+
 /// `text` without control characters, and without those that turn the direction of what follows: a name must not be
 /// able to show as another one.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {

@@ -18,11 +18,21 @@ pub struct Options {
     pub max_depth: u32,
     /// How many contexts a format that is opened in a browser may have. The lightest are folded into their callers.
     pub max_nodes: usize,
+    /// How many bytes collapsed stacks may have. Where there would be more, the lightest contexts are folded into their
+    /// callers, as a frame that says so. No limit when absent.
+    pub max_bytes: Option<u64>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { metric: None, title: None, threads: true, max_depth: 2048, max_nodes: 200_000 }
+        Options {
+            metric: None,
+            title: None,
+            threads: true,
+            max_depth: 2048,
+            max_nodes: 200_000,
+            max_bytes: Some(100_000_000),
+        }
     }
 }
 
@@ -55,6 +65,11 @@ impl Options {
             (None, main) => main.to_owned(),
         }
     }
+}
+
+/// The metric that these options choose.
+pub fn chosen_metric<'p>(profile: &'p Profile, options: &Options) -> Result<&'p Metric, ExportError> {
+    options.metric(profile)
 }
 
 /// The metric exported unless another is named: executed bytecodes, else the first sampled one, else whatever the

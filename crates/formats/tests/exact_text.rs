@@ -1,6 +1,6 @@
 //! A profile small enough to check by eye, in the formats that are text.
 
-use quipu_formats::{Format, Options, Profile, export};
+use quipu_formats::{Format, Limits, Options, Profile, collapsed, export, import};
 use quipu_profile::{Builder, Line, MethodFlags, MethodSpec, MetricSpec, ThreadSpec, UNKNOWN_SITE};
 
 /// `main` calls `fact`, which calls itself, which calls a native method.
@@ -108,4 +108,28 @@ fn an_unknown_metric_is_refused_by_every_format() {
         assert_eq!(error, "no metric is called \"byte codes\"; this profile has bytecodes, calls");
         assert_eq!(Format::from_name(format.name()), Some(format));
     }
+}
+
+#[test]
+fn collapsed_stacks_that_would_be_too_large_are_folded_and_say_so() {
+    let stacks: String = (0..200).map(|n| format!("main;heavy;call{n};leaf {}\n", n + 1)).collect();
+    let profile = import::collapsed(stacks.as_bytes(), "samples", &Limits::default()).unwrap();
+    let write = |max_bytes| {
+        let options = Options { max_bytes, ..Options::default() };
+        let mut out = Vec::new();
+        export(&profile, Format::Collapsed, &options, &mut out).unwrap();
+        (String::from_utf8(out).unwrap(), collapsed::pruned(&profile, &options).unwrap())
+    };
+    let sum =
+        |text: &str| text.lines().map(|l| l.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap()).sum::<u64>();
+    let (whole, pruned) = write(None);
+    assert_eq!((whole.lines().count(), pruned), (200, None));
+    assert_eq!(write(Some(whole.len() as u64)), (whole.clone(), None));
+    let (small, pruned) = write(Some(1000));
+    let pruned = pruned.expect("something is folded");
+    assert!(small.len() <= 1000 && small.contains("main;heavy;[small contexts] "), "{small}");
+    assert!(small.contains("main;heavy;call199;leaf 200\n"), "the heaviest stay:\n{small}");
+    assert_eq!(sum(&small), sum(&whole));
+    assert_eq!((pruned.contexts, pruned.bytes), (402, whole.len() as u64));
+    assert!(pruned.folded > 300 && pruned.folded < 402);
 }

@@ -1,6 +1,6 @@
 //! Parts of a profile: some threads, some labels, a stretch of time, what is not empty.
 
-use crate::{LabelsId, NO_NODE, Profile, Sample, Thread};
+use crate::{LabelsId, Metric, NO_NODE, Profile, Sample, Thread};
 use std::ops::Range;
 
 impl Profile {
@@ -60,6 +60,22 @@ impl Profile {
             *value = metric.spec.aggregation.combine(*value, sample.value);
         }
         cut
+    }
+
+    /// Contexts whose total is a smaller part of the whole than `share` become part of their callers.
+    pub fn fold_below(&self, metric: &Metric, share: f64) -> Profile {
+        let (tree, totals) = (&self.tree, self.inclusive(metric));
+        let least = metric.total() as f64 * share;
+        self.transform(
+            |_| true,
+            |builder, placed, node, method| {
+                let above = placed[tree.parent[node as usize] as usize];
+                match totals[node as usize] as f64 >= least {
+                    true => builder.push(above, method, tree.site[node as usize]),
+                    false => above,
+                }
+            },
+        )
     }
 
     /// Without contexts in which, and below which, every metric is zero. Threads stay.

@@ -5,8 +5,8 @@
 
 use crate::names::Names;
 use crate::{
-    Builder, Event, LabelsId, MethodId, MethodSpec, MetricId, NO_LABELS, NO_METHOD, NO_NODE, NO_THREAD,
-    NodeId, Profile, Sample, Thread, ThreadId, ThreadSpec,
+    Builder, Event, LabelsId, MethodId, MethodSpec, MetricId, NO_BCI, NO_LABELS, NO_METHOD, NO_NODE,
+    NO_THREAD, NodeId, Profile, Sample, Thread, ThreadId, ThreadSpec,
 };
 
 /// A source profile being fed into a builder.
@@ -120,7 +120,12 @@ impl<'a> Import<'a> {
             if node != NO_NODE && thread != NO_THREAD {
                 let metric = self.metrics[sample.metric as usize];
                 let labels = labels[sample.labels as usize];
-                builder.sample(Sample { node, thread, metric, labels, ..*sample });
+                // A place in a method that was folded into its caller means nothing there.
+                let method = self.from.tree.method[sample.node as usize];
+                let stays =
+                    method != NO_METHOD && builder.method[node as usize] == self.methods[method as usize];
+                let bci = if stays { sample.bci } else { NO_BCI };
+                builder.sample(Sample { node, thread, metric, labels, bci, ..*sample });
             }
         }
         for event in &self.from.events {

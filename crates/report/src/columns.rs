@@ -15,6 +15,8 @@ pub(crate) struct Selection {
     pub(crate) ratio: bool,
     /// True when the caller named metrics.
     pub(crate) chosen: bool,
+    /// Rows with a smaller share than this are left out.
+    pub(crate) min: f64,
 }
 
 impl Selection {
@@ -23,9 +25,16 @@ impl Selection {
         if all.is_empty() {
             return Err(ReportError::NoMetrics);
         }
+        let min = f64::from(options.min.unwrap_or(0)) / 100_000.0;
         let Some(wanted) = &options.metric else {
             let rank = all.iter().position(Metric::has_totals).unwrap_or(0);
-            return Ok(Selection { metrics: (0..all.len()).collect(), rank, ratio: false, chosen: false });
+            return Ok(Selection {
+                metrics: (0..all.len()).collect(),
+                rank,
+                ratio: false,
+                chosen: false,
+                min,
+            });
         };
         let find = |name: &str| {
             let known = || all.iter().map(Metric::name);
@@ -33,14 +42,14 @@ impl Selection {
             found.ok_or_else(|| ReportError::unknown("metric", name, known()))
         };
         if let Ok(metric) = find(wanted) {
-            return Ok(Selection { metrics: vec![metric], rank: 0, ratio: false, chosen: true });
+            return Ok(Selection { metrics: vec![metric], rank: 0, ratio: false, chosen: true, min });
         }
         if let Some((numerator, denominator)) = wanted.split_once('/') {
             let metrics = vec![find(numerator.trim())?, find(denominator.trim())?];
-            return Ok(Selection { metrics, rank: 0, ratio: true, chosen: true });
+            return Ok(Selection { metrics, rank: 0, ratio: true, chosen: true, min });
         }
         let metrics = wanted.split(',').map(|name| find(name.trim())).collect::<Result<Vec<_>, _>>()?;
-        Ok(Selection { metrics, rank: 0, ratio: false, chosen: true })
+        Ok(Selection { metrics, rank: 0, ratio: false, chosen: true, min })
     }
 
     /// What text shows: unless the caller named metrics, the one that rows are ranked by.
@@ -82,7 +91,12 @@ impl Selection {
             sum: metric.total(),
             values: add_up(metric),
         };
-        Columns { columns: self.metrics(profile).map(column).collect(), rank: self.rank, ratio: self.ratio }
+        Columns {
+            columns: self.metrics(profile).map(column).collect(),
+            rank: self.rank,
+            ratio: self.ratio,
+            min: self.min,
+        }
     }
 }
 
@@ -105,6 +119,7 @@ pub(crate) struct Columns {
     pub(crate) columns: Vec<Column>,
     rank: usize,
     ratio: bool,
+    min: f64,
 }
 
 impl Columns {
@@ -117,8 +132,14 @@ impl Columns {
         &self.main().spec.unit
     }
 
-    /// True when the row has any value at all.
-    pub(crate) fn any(&self, row: usize) -> bool {
+    /// True when the row has a value, and enough of the ranking metric.
+    pub(crate) fn worth(&self, row: usize) -> bool {
+        let main = self.main();
+        let most = main.values.own[row].max(main.values.total[row]);
+        self.any(row) && number::share(most, main.sum) >= self.min
+    }
+
+    fn any(&self, row: usize) -> bool {
         self.columns.iter().any(|column| column.values.own[row] != 0 || column.values.total[row] != 0)
     }
 

@@ -39,7 +39,7 @@ fn edges(profile: &Profile, options: &Options, selection: &Selection) -> Result<
         wanted[edge.caller as usize] || wanted[edge.callee as usize]
     };
     let mut rows: Vec<usize> =
-        (0..graph.edges.len()).filter(is_wanted).filter(|&row| columns.any(row)).collect();
+        (0..graph.edges.len()).filter(is_wanted).filter(|&row| columns.worth(row)).collect();
     rows.sort_by_key(|&row| std::cmp::Reverse(weights[row]));
     Ok(Edges { graph, columns, weights, rows })
 }
@@ -136,8 +136,8 @@ fn neighbourhood(
     // Ties are settled by the pair itself: the numbering of pairs is an accident.
     let mut by_pair: Vec<usize> = (0..pairs.len()).collect();
     by_pair.sort_unstable_by_key(|&row| pairs[row]);
-    let ranked =
-        middles.ranked((0..profile.methods().len()).filter(|&method| wanted[method] && middles.any(method)));
+    let ranked = middles
+        .ranked((0..profile.methods().len()).filter(|&method| wanted[method] && middles.worth(method)));
     let groups = ranked
         .into_iter()
         .map(|method| {

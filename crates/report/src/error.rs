@@ -19,12 +19,22 @@ pub enum ReportError {
         /// All names, when there are few.
         known: Vec<String>,
     },
-    /// Lines were asked for and no method has block counts.
-    #[error("the profile has no block counts, so there is nothing to report by line")]
-    NoBlocks,
+    /// Lines were asked for and nothing was counted or sampled by line.
+    #[error(
+        "the profile does not know lines: `quipu run --exact --blocks` counts them, --cpu and --wall sample them"
+    )]
+    NoLines,
     /// Call sites were asked for and none is known.
     #[error("the profile does not know call sites, so there is nothing to report by site")]
     NoSites,
+    /// Two profiles that have no metric in common.
+    #[error("the profiles measure different things: the first has {first}, the second has {second}")]
+    NothingInCommon {
+        /// Metrics of the first.
+        first: String,
+        /// Metrics of the second.
+        second: String,
+    },
     /// A profile that measured nothing.
     #[error("the profile has no metrics")]
     NoMetrics,

@@ -39,7 +39,7 @@ fn flat(profile: &Profile, options: &Options, selection: &Selection) -> Result<F
         (Some(filter), Group::Method) => pattern::methods(profile, filter)?,
         (Some(filter), _) => filtered(options.by, filter, &keys.names)?,
     };
-    let rows = columns.ranked((0..keys.names.len()).filter(|&row| wanted[row] && columns.any(row)));
+    let rows = columns.ranked((0..keys.names.len()).filter(|&row| wanted[row] && columns.worth(row)));
     Ok(Flat { names: keys.names, opaque: keys.opaque, columns, rows })
 }
 
@@ -55,7 +55,8 @@ fn threads(profile: &Profile, options: &Options, selection: &Selection) -> Resul
         None => vec![true; names.len()],
         Some(filter) => filtered(options.by, filter, &names)?,
     };
-    let rows = columns.ranked((0..names.len()).filter(|&row| wanted[row]));
+    let enough = |row: usize| selection.min == 0.0 || columns.worth(row);
+    let rows = columns.ranked((0..names.len()).filter(|&row| wanted[row] && enough(row)));
     Ok(Flat { opaque: vec![false; names.len()], names, columns, rows })
 }
 
@@ -98,7 +99,7 @@ fn labels(profile: &Profile, options: &Options, selection: &Selection) -> Result
         None => vec![true; names.len()],
         Some(filter) => filtered(options.by, filter, &names)?,
     };
-    let rows = columns.ranked((0..names.len()).filter(|&row| wanted[row] && columns.any(row)));
+    let rows = columns.ranked((0..names.len()).filter(|&row| wanted[row] && columns.worth(row)));
     Ok(Flat { opaque: vec![false; names.len()], names, columns, rows })
 }
 

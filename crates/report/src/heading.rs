@@ -4,7 +4,7 @@ use crate::columns::Selection;
 use crate::number::{grouped, in_unit};
 use crate::style::{Paint, Style};
 use crate::table::{filled, printable, shorten};
-use quipu_profile::{MetricKind, Profile};
+use quipu_profile::{MetricKind, Profile, lost_in_words};
 
 /// Letters of a command line when nobody says how wide a line may be.
 const LONGEST: usize = 200;
@@ -12,7 +12,7 @@ const LONGEST: usize = 200;
 /// Stands before the metrics that are there and not shown.
 const ALSO: &str = "--metric has also: ";
 
-pub(crate) fn heading(profile: &Profile, selection: &Selection, style: &Style) -> String {
+pub(crate) fn heading(profile: &Profile, selection: &Selection, left_out: u64, style: &Style) -> String {
     let mut parts: Vec<String> = selection
         .metrics(profile)
         .map(|metric| {
@@ -49,17 +49,23 @@ pub(crate) fn heading(profile: &Profile, selection: &Selection, style: &Style) -
         out.push_str(&style.paint(Paint::Dim, &filled(ALSO, &others, columns)));
         out.push('\n');
     }
+    if left_out > 0 {
+        let threads = counted(left_out, "thread");
+        let note = filled(
+            "left out: ",
+            &[format!("{threads} of the JVM and of Quipu"), "--all-threads has them".to_owned()],
+            columns,
+        );
+        out.push_str(&style.paint(Paint::Dim, &note));
+        out.push('\n');
+    }
     if !profile.meta.lost.is_empty() {
-        let mut lost: Vec<String> = profile
-            .meta
-            .lost
-            .iter()
-            .map(|(cause, &count)| format!("{} {}", printable(cause), grouped(count)))
-            .collect();
+        let mut lost: Vec<String> =
+            profile.meta.lost.iter().map(|(cause, &count)| printable(&lost_in_words(cause, count))).collect();
         if let Some(last) = lost.last_mut() {
             last.push_str(&of_walks(profile));
         }
-        out.push_str(&style.paint(Paint::Warm, &filled("lost: ", &lost, columns)));
+        out.push_str(&style.paint(Paint::Warm, &filled("not in it: ", &lost, columns)));
         out.push('\n');
     }
     out.push('\n');

@@ -22,6 +22,7 @@ mod flat;
 mod heading;
 mod json;
 mod line;
+mod narrow;
 mod number;
 mod overlap;
 mod pattern;
@@ -33,6 +34,7 @@ mod tree;
 
 pub use diff::{DiffOptions, diff_json, diff_text};
 pub use error::ReportError;
+pub use narrow::{Narrowed, Narrowing, only_thread};
 pub use number::{grouped, in_unit};
 pub use overlap::{overlap_json, overlap_text};
 pub use style::Style;
@@ -41,7 +43,6 @@ pub use table::printable;
 use columns::Selection;
 use quipu_profile::{MethodId, Profile};
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::io;
 
 /// What the rows of a report are.
@@ -58,7 +59,7 @@ pub enum By {
     Callees,
     /// Call edges: caller, site, callee.
     Edge,
-    /// Source lines, from block counts.
+    /// Source lines, from block counts or from where samples were.
     Line,
     /// Classes.
     Class,
@@ -128,31 +129,31 @@ pub struct Options {
     /// Metrics to show, the first one to rank by: `bytecodes`, `calls,bytecodes`, or two with their ratio,
     /// `bytecodes/calls`. When absent, JSON has all metrics and text the one that rows are ranked by.
     pub metric: Option<String>,
-    /// Only this thread; `*` stands for anything.
-    pub thread: Option<String>,
-    /// Only what carries this label, key and value.
-    pub label: Option<(String, String)>,
+    /// What part of the profile.
+    pub narrowing: Narrowing,
     /// Only methods (classes, packages) whose name contains this; with `*` in it, a pattern for the whole name. A tree
     /// keeps the contexts that pass through such a method.
     pub filter: Option<String>,
     /// At most so many rows. Text has a limit of its own when absent; JSON has none.
     pub limit: Option<usize>,
+    /// Only rows with at least this part of the whole, in thousandths of a percent.
+    pub min: Option<u32>,
 }
 
 /// The report as text, ending in a newline.
 pub fn text(profile: &Profile, options: &Options, style: &Style) -> Result<String, ReportError> {
-    let profile = narrowed(profile, options)?;
-    let selection = Selection::new(&profile, options)?.ranking();
-    let mut out = heading::heading(&profile, &selection, style);
+    let (narrowed, selection) = narrowed(profile, options)?;
+    let (profile, selection) = (&narrowed.profile, selection.ranking());
+    let mut out = heading::heading(profile, &selection, narrowed.left_out, style);
     out.push_str(&match options.by {
-        By::Tree => tree::text(&profile, options, &selection, style),
+        By::Tree => tree::text(profile, options, &selection, style),
         By::Method | By::Class | By::Package | By::Module | By::Thread | By::Label => {
-            flat::text(&profile, options, &selection, style)?
+            flat::text(profile, options, &selection, style)?
         }
-        By::Edge => edge::text(&profile, options, &selection, style)?,
-        By::Callers | By::Callees => edge::neighbours_text(&profile, options, &selection, style)?,
-        By::Line => line::text(&profile, options, style)?,
-        By::Site => site::text(&profile, options, &selection, style)?,
+        By::Edge => edge::text(profile, options, &selection, style)?,
+        By::Callers | By::Callees => edge::neighbours_text(profile, options, &selection, style)?,
+        By::Line => line::text(profile, options, &selection, style)?,
+        By::Site => site::text(profile, options, &selection, style)?,
     });
     Ok(out)
 }
@@ -166,64 +167,34 @@ pub fn json(profile: &Profile, options: &Options) -> Result<String, ReportError>
 
 /// The report as JSON, row by row into `out`.
 pub fn write_json(profile: &Profile, options: &Options, out: &mut dyn io::Write) -> Result<(), ReportError> {
-    let profile = narrowed(profile, options)?;
-    let selection = Selection::new(&profile, options)?;
+    let (narrowed, selection) = narrowed(profile, options)?;
+    let profile = &narrowed.profile;
     match options.by {
-        By::Tree => tree::json(&profile, options, &selection, out),
+        By::Tree => tree::json(profile, options, &selection, out),
         By::Method | By::Class | By::Package | By::Module | By::Thread | By::Label => {
-            flat::json(&profile, options, &selection, out)
+            flat::json(profile, options, &selection, out)
         }
-        By::Edge => edge::json(&profile, options, &selection, out),
-        By::Callers | By::Callees => edge::neighbours_json(&profile, options, &selection, out),
-        By::Line => line::json(&profile, options, out),
-        By::Site => site::json(&profile, options, &selection, out),
+        By::Edge => edge::json(profile, options, &selection, out),
+        By::Callers | By::Callees => edge::neighbours_json(profile, options, &selection, out),
+        By::Line => line::json(profile, options, &selection, out),
+        By::Site => site::json(profile, options, &selection, out),
     }
 }
 
-/// The profile cut to the thread asked for, and a tree to the contexts asked for.
-fn narrowed<'a>(profile: &'a Profile, options: &Options) -> Result<Cow<'a, Profile>, ReportError> {
-    let mut profile = Cow::Borrowed(profile);
-    if let Some(wanted) = &options.thread {
-        profile = Cow::Owned(only_thread(&profile, wanted)?);
-    }
-    if let Some((key, value)) = &options.label {
-        profile = Cow::Owned(only_label(&profile, key, value)?);
-    }
+/// The part of the profile that was asked for, a tree cut to the contexts asked for, and the metrics.
+fn narrowed<'a>(profile: &'a Profile, options: &Options) -> Result<(Narrowed<'a>, Selection), ReportError> {
+    let metric = Selection::new(profile, options)?.main(profile).name();
+    let mut narrowed = options.narrowing.apply(profile, metric)?;
     if let (By::Tree, Some(filter)) = (options.by, &options.filter) {
-        let marks = pattern::methods(&profile, filter)?;
-        profile = Cow::Owned(profile.focus(|_, method| marks[method as usize]));
+        let marks = pattern::methods(&narrowed.profile, filter)?;
+        narrowed.profile = Cow::Owned(narrowed.profile.focus(|_, method| marks[method as usize]));
     }
-    Ok(profile)
+    let selection = Selection::new(&narrowed.profile, options)?;
+    Ok((narrowed, selection))
 }
 
 /// The methods meant by a name: the one that has it, or else all that contain it or match it if it has a `*`.
 pub fn methods_named(profile: &Profile, name: &str) -> Result<Vec<MethodId>, ReportError> {
     let wanted = pattern::methods(profile, name)?;
     Ok((0..).zip(wanted).filter(|(_, wanted)| *wanted).map(|(id, _)| id).collect())
-}
-
-/// The profile cut to the threads with this name; `*` stands for anything.
-pub fn only_thread(profile: &Profile, wanted: &str) -> Result<Profile, ReportError> {
-    let names = || profile.threads().iter().map(|thread| profile.str(thread.name));
-    // A thread's name may have a star in it: the name itself comes first.
-    let exact = names().any(|name| name == wanted);
-    let wants = |name: &str| if exact { name == wanted } else { pattern::glob(wanted, name) };
-    if !names().any(wants) {
-        return Err(ReportError::unknown("thread", wanted, names()));
-    }
-    Ok(profile.select_threads(|profile, thread| wants(profile.str(thread.name))))
-}
-
-/// The profile cut to what carries a label: whole threads, and samples of the others.
-pub fn only_label(profile: &Profile, key: &str, value: &str) -> Result<Profile, ReportError> {
-    let threads = profile.threads().iter().flat_map(|thread| &thread.labels);
-    let samples = profile.samples().iter().flat_map(|sample| profile.labels(sample.labels));
-    let known: BTreeSet<_> = threads.chain(samples).copied().collect();
-    if !known.iter().any(|&(k, v)| (profile.str(k), profile.str(v)) == (key, value)) {
-        let known: Vec<String> =
-            known.iter().map(|&(k, v)| format!("{}={}", profile.str(k), profile.str(v))).collect();
-        let wanted = format!("{key}={value}");
-        return Err(ReportError::unknown("label", &wanted, known.iter().map(String::as_str)));
-    }
-    Ok(profile.select_label(key, value))
 }

@@ -6,16 +6,23 @@ use quipu_profile::{Aligned, Matching, Metric, On, Profile, common_metrics, expe
 /// The metric two profiles are compared by unless told otherwise: the first's main one.
 pub(crate) fn metric_for(a: &Profile, b: &Profile, wanted: Option<&str>) -> Result<String, ReportError> {
     let common = a.metrics().iter().map(Metric::name).filter(|name| b.metric(name).is_some());
-    choose(a, common.collect(), wanted)
+    choose(a, b, common.collect(), wanted)
 }
 
 /// The same for shares of a whole, which samples have too.
 fn shared_metric(a: &Profile, b: &Profile, wanted: Option<&str>) -> Result<String, ReportError> {
     let common = common_metrics(a, b);
-    choose(a, common.iter().map(String::as_str).collect(), wanted)
+    choose(a, b, common.iter().map(String::as_str).collect(), wanted)
 }
 
-fn choose(a: &Profile, common: Vec<&str>, wanted: Option<&str>) -> Result<String, ReportError> {
+fn choose(a: &Profile, b: &Profile, common: Vec<&str>, wanted: Option<&str>) -> Result<String, ReportError> {
+    if common.is_empty() {
+        let names = |profile: &Profile| match profile.metrics() {
+            [] => "none".to_owned(),
+            metrics => metrics.iter().map(Metric::name).collect::<Vec<_>>().join(", "),
+        };
+        return Err(ReportError::NothingInCommon { first: names(a), second: names(b) });
+    }
     match wanted {
         Some(name) if common.contains(&name) => Ok(name.to_owned()),
         Some(name) => Err(ReportError::unknown("metric", name, common.into_iter())),

@@ -41,7 +41,7 @@ fn sites(profile: &Profile, options: &Options, selection: &Selection) -> Result<
     let site = |node: usize| place(node).map(|place| index[&place]);
     let columns = selection.columns(profile, |metric| profile.totals_by(metric, site, places.len()));
     let values = &columns.main().values;
-    let mut rows: Vec<usize> = (0..places.len()).filter(|&row| columns.any(row)).collect();
+    let mut rows: Vec<usize> = (0..places.len()).filter(|&row| columns.worth(row)).collect();
     rows.sort_by_key(|&row| std::cmp::Reverse((values.total[row], values.own[row])));
     Ok(Sites { places, columns, rows })
 }

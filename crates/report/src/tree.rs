@@ -33,7 +33,8 @@ pub(crate) fn json(
     out: &mut dyn io::Write,
 ) -> Result<(), ReportError> {
     let (tree, depths, columns) = (profile.tree(), profile.tree().depths(), columns(profile, selection));
-    let shown = options.limit.map(|limit| heaviest(profile, &columns, limit, 0.0, |_| true));
+    let limit = options.limit.or((selection.min > 0.0).then_some(usize::MAX));
+    let shown = limit.map(|limit| heaviest(profile, &columns, limit, selection.min, |_| true));
     let mut report = Report::new(out, "tree", &selection.names(profile))?;
     for (at, thread) in profile.threads().iter().enumerate() {
         let name = profile.str(profile.threads()[at].name);
@@ -96,7 +97,8 @@ pub(crate) fn text(profile: &Profile, options: &Options, selection: &Selection, 
         let all = totals[node as usize];
         !profile.tree().children(node).any(|child| share(totals[child as usize], all) > 0.99)
     };
-    let shown = heaviest(profile, &columns, options.limit.unwrap_or(LIMIT), SMALL, ends_here);
+    let smallest = if selection.min > 0.0 { selection.min } else { SMALL };
+    let shown = heaviest(profile, &columns, options.limit.unwrap_or(LIMIT), smallest, ends_here);
     let mut drawing =
         Drawing { profile, columns: &columns, shown: &shown, style, prefix: Vec::new(), told: 0 };
     let mut table = Table::new(style, columns.headers(), "context").counting(columns.unit());
@@ -116,7 +118,7 @@ pub(crate) fn text(profile: &Profile, options: &Options, selection: &Selection, 
     let small =
         profile.tree().len() as u64 - shown.iter().filter(|&&shown| shown).count() as u64 - drawing.told;
     if small > 0 {
-        let each = format!("{:.1} %", SMALL * 100.0);
+        let each = format!("{} %", smallest * 100.0);
         table.note(format!("{} {} of less than {each} each", style.dots(), counted(small, "context")));
     }
     table.render_methods(profile)

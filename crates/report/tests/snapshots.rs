@@ -4,10 +4,14 @@ mod common;
 
 use common::{profile, sample, sampled};
 use quipu_profile::{Matching, On};
-use quipu_report::{By, DiffOptions, Options, Style};
+use quipu_report::{By, DiffOptions, Narrowing, Options, Style};
 
 fn options(by: By) -> Options {
     Options { by, ..Options::default() }
+}
+
+fn thread(name: &str) -> Narrowing {
+    Narrowing { thread: Some(name.to_owned()), ..Narrowing::default() }
 }
 
 fn text(options: &Options) -> String {
@@ -42,7 +46,7 @@ fn every_report_as_json() {
 #[test]
 fn the_shape_in_the_contract() {
     let options =
-        Options { thread: Some("main".into()), filter: Some("app.Foo.sum".into()), ..options(By::Method) };
+        Options { narrowing: thread("main"), filter: Some("app.Foo.sum".into()), ..options(By::Method) };
     assert_eq!(
         json(&options).replace('\n', ""),
         r#"{"by":"method","metrics":["calls","bytecodes"],"rows":[{"class":"app.Foo","method":"sum","descriptor":"(II)I","opaque":false,"calls":1,"bytecodes":{"self":10007,"total":14007}}]}"#
@@ -99,13 +103,37 @@ fn errors_say_what_would_be_right() {
     let error = |options: &Options| quipu_report::json(&p, options).unwrap_err().to_string();
     let metric = Options { metric: Some("bytecode".into()), ..options(By::Method) };
     assert_eq!(error(&metric), "no metric bytecode; did you mean bytecodes?");
-    let thread = Options { thread: Some("mian".into()), ..options(By::Tree) };
+    let thread = Options { narrowing: thread("mian"), ..options(By::Tree) };
     assert_eq!(error(&thread), "no thread mian; did you mean main?");
     let method = Options { filter: Some("Foo.summ".into()), ..options(By::Callers) };
     assert_eq!(error(&method), "no method Foo.summ; did you mean app.Foo.sum?");
     let nothing = Options { metric: Some("zzzzzzzz".into()), ..options(By::Method) };
     assert_eq!(error(&nothing), "no metric zzzzzzzz; there is calls, bytecodes");
     assert_eq!("tre".parse::<By>().unwrap_err().to_string(), "no report tre; did you mean tree?");
+}
+
+#[test]
+fn profiles_without_a_common_metric_say_what_each_has() {
+    let (a, b) = (profile(), sampled(1));
+    let says = "the profiles measure different things: the first has calls, bytecodes, the second has samples.calls, samples.cpu";
+    let diff = quipu_report::diff_text(&a, &b, &DiffOptions::default(), &Style::default());
+    assert_eq!(diff.unwrap_err().to_string(), says);
+    let wanted = DiffOptions { metric: Some("calls".into()), ..DiffOptions::default() };
+    assert_eq!(quipu_report::diff_json(&a, &b, &wanted).unwrap_err().to_string(), says);
+    let mut wall = quipu_profile::Builder::new();
+    wall.metric(quipu_profile::MetricSpec::sampled("wall", quipu_profile::Unit::Nanoseconds, 1));
+    let overlap = quipu_report::overlap_text(&a, &wall.finish(), On::Context, None, Matching::default());
+    assert!(overlap.unwrap_err().to_string().ends_with("has calls, bytecodes, the second has wall"));
+}
+
+#[test]
+fn what_is_lost_is_told_in_words() {
+    let mut p = profile();
+    p.meta.lost.insert("walks.continuation".into(), 12);
+    p.meta.lost.insert("walks.thread-exit".into(), 1);
+    let text = quipu_report::text(&p, &options(By::Method), &Style::default()).unwrap();
+    let says = "not in it: 12 stacks of virtual threads being mounted, 1 stack of a thread that was ending\n";
+    assert!(text.contains(says), "{text}");
 }
 
 #[test]

@@ -299,7 +299,8 @@ fn about(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     fact("Process", run.pid.map(|pid| pid.to_string()).unwrap_or_default());
     fact("Machine", format!("{} {} {}", run.host.name, run.host.os, run.host.cpu));
     fact("Cost of measuring", run.cost.join(" "));
-    let lost: Vec<String> = meta.lost.iter().map(|(cause, count)| format!("{cause}: {count}")).collect();
+    let lost: Vec<String> =
+        meta.lost.iter().map(|(cause, &count)| quipu_profile::lost_in_words(cause, count)).collect();
     fact("Lost", if lost.is_empty() { "nothing".to_owned() } else { lost.join(", ") });
     fact("Exported by", format!("Quipu {}", env!("CARGO_PKG_VERSION")));
     out.write_all(br#","facts":["#)?;

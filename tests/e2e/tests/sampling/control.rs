@@ -10,14 +10,15 @@ use quipu_profile::Profile;
 use crate::attached::finish;
 
 fn ctl(pid: &str, words: &[&str]) -> (bool, String) {
-    let output = Command::new(&tools().quipu).args(["ctl", pid]).args(words).output().expect("it runs");
+    let output =
+        Command::new(&tools().quipu).args(["ctl", "--json", pid]).args(words).output().expect("it runs");
     let said = [output.stdout, output.stderr].concat();
     (output.status.success(), String::from_utf8_lossy(&said).into_owned())
 }
 
 fn fact(said: &str, key: &str) -> String {
-    let line = said.lines().find(|line| line.split_whitespace().next() == Some(key));
-    line.unwrap_or_else(|| panic!("no {key} in:\n{said}")).split_whitespace().skip(1).collect()
+    let facts: serde_json::Value = serde_json::from_str(said).unwrap_or_else(|e| panic!("{e} in:\n{said}"));
+    facts[key].as_str().unwrap_or_else(|| panic!("no {key} in:\n{said}")).to_owned()
 }
 
 fn steer(pid: &str, words: &[&str]) -> String {

@@ -1,0 +1,108 @@
+//! What a profile lost, in words. Causes are names in the file; this is the one place that says what they mean.
+
+/// Cause, what was lost when it was one, and when it was more.
+const WORDS: [(&str, &str, &str); 29] = [
+    (
+        "walks.no-class-load",
+        "stack from before the JVM could name methods",
+        "stacks from before the JVM could name methods",
+    ),
+    ("walks.gc", "stack during a garbage collection", "stacks during garbage collections"),
+    (
+        "walks.unknown-not-java",
+        "stack of VM code that could not be read",
+        "stacks of VM code that could not be read",
+    ),
+    (
+        "walks.not-walkable-not-java",
+        "stack of native code without a way to its caller",
+        "stacks of native code without a way to their callers",
+    ),
+    (
+        "walks.unknown-java",
+        "stack of Java code that could not be read",
+        "stacks of Java code that could not be read",
+    ),
+    (
+        "walks.not-walkable-java",
+        "stack of Java code without a way to its caller",
+        "stacks of Java code without a way to their callers",
+    ),
+    (
+        "walks.unknown-state",
+        "stack of a thread in a state that is not known",
+        "stacks of threads in a state that is not known",
+    ),
+    ("walks.thread-exit", "stack of a thread that was ending", "stacks of threads that were ending"),
+    ("walks.deopt", "stack of a method being deoptimised", "stacks of methods being deoptimised"),
+    ("walks.safepoint", "stack on the way into a safepoint", "stacks on the way into a safepoint"),
+    (
+        "walks.fault",
+        "stack that led to memory that is not there",
+        "stacks that led to memory that is not there",
+    ),
+    ("walks.truncated", "stack deeper than is kept", "stacks deeper than is kept"),
+    (
+        "walks.unknown-code",
+        "stack through code that is in no file and not the JVM's",
+        "stacks through code that is in no file and not the JVM's",
+    ),
+    (
+        "walks.broken-frame",
+        "stack with a frame that makes no sense",
+        "stacks with a frame that makes no sense",
+    ),
+    (
+        "walks.interpreter",
+        "stack at the entry or exit of an interpreted method",
+        "stacks at the entry or exit of interpreted methods",
+    ),
+    ("walks.stub", "stack in one of the JVM's stubs", "stacks in stubs of the JVM"),
+    (
+        "walks.machine-code",
+        "stack at the entry or exit of a compiled method",
+        "stacks at the entry or exit of compiled methods",
+    ),
+    (
+        "walks.continuation",
+        "stack of a virtual thread being mounted",
+        "stacks of virtual threads being mounted",
+    ),
+    ("samples.no-room", "sample for which the arena had no room", "samples for which the arena had no room"),
+    (
+        "samples.too-many-at-once",
+        "sample while too many threads were sampled at once",
+        "samples while too many threads were sampled at once",
+    ),
+    ("threads.unwatched", "thread that could not be sampled", "threads that could not be sampled"),
+    (
+        "threads.without-kernel-frames",
+        "thread whose calls into the kernel could not be seen",
+        "threads whose calls into the kernel could not be seen",
+    ),
+    (
+        "contexts.refused",
+        "calling context for which the arena had no room",
+        "calling contexts for which the arena had no room",
+    ),
+    ("arena.damaged.chunks", "damaged chunk of the arena", "damaged chunks of the arena"),
+    ("arena.damaged.records", "damaged record of the arena", "damaged records of the arena"),
+    ("arena.damaged.nodes", "damaged context of the arena", "damaged contexts of the arena"),
+    ("arena.damaged.samples", "damaged sample of the arena", "damaged samples of the arena"),
+    ("classes.left", "class that could not be instrumented", "classes that could not be instrumented"),
+    ("methods.left", "method that could not be instrumented", "methods that could not be instrumented"),
+];
+
+/// What was lost for a cause: `12 stacks of virtual threads being mounted`. A cause of a newer version is told by its name.
+///
+/// ```
+/// use quipu_profile::lost_in_words;
+/// assert_eq!(lost_in_words("walks.continuation", 12), "12 stacks of virtual threads being mounted");
+/// assert_eq!(lost_in_words("walks.thread-exit", 1), "1 stack of a thread that was ending");
+/// assert_eq!(lost_in_words("walks.new", 2), "2 walks.new");
+/// ```
+pub fn lost_in_words(cause: &str, count: u64) -> String {
+    let words = WORDS.iter().find(|(known, ..)| *known == cause);
+    let what = words.map_or(cause, |&(_, one, many)| if count == 1 { one } else { many });
+    format!("{count} {what}")
+}
