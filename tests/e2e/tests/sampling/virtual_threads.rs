@@ -78,3 +78,21 @@ fn a_virtual_thread_whose_frames_are_being_moved_has_all_of_them_or_says_so() {
         assert!(shallow(&divers) <= failed, "{} of {failed}", shallow(&divers));
     });
 }
+
+/// A thread that was never taken off its carrier has entered its continuation by another call than one that was.
+#[test]
+fn virtual_threads_that_never_wait_are_told_apart_from_their_carriers() {
+    let program = Program::new("Fresh").arguments(["200"]).since(21).quipu(["--cpu", "1000"]);
+    program.on_every_jdk(|run| {
+        assert_nearly_whole(run);
+        let profile = run.profile();
+        let served = Shares::of(profile, "cpu").total("Fresh", "serve");
+        let fresh = profile.select_threads(|_, thread| thread.kind == ThreadKind::Virtual);
+        let names: Vec<&str> = fresh.threads().iter().map(|thread| fresh.str(thread.name)).collect();
+        assert!(names.iter().all(|&name| name == "[virtual]"), "{names:?}");
+        let cpu = Shares::of(&fresh, "cpu");
+        let theirs = cpu.total("Fresh", "serve");
+        assert!(percent(theirs, served) > 99.0, "{theirs} of {served}; {}", run.said());
+        assert_eq!(cpu.total("java.util.concurrent.ForkJoinWorkerThread", "run"), 0);
+    });
+}
