@@ -92,8 +92,11 @@ impl Unmounted {
             self.renew(env, round.now);
         }
         let (all, chosen) = (self.list.threads.len(), self.list.threads.len().min(AT_ONCE));
-        // Each stands for so many.
-        let others = (all as u64).saturating_mul(self.list.all) / (chosen as u64 * self.list.known).max(1);
+        // Each stands for its share of all.
+        let (all_of_them, looked_at) =
+            (all as u128 * u128::from(self.list.all), chosen as u128 * u128::from(self.list.known));
+        let value = u128::from(round.value) * all_of_them / looked_at.max(1);
+        let value = u64::try_from(value).unwrap_or(u64::MAX);
         for i in 0..chosen {
             let at = if all > AT_ONCE { self.next_random() as usize % all } else { i };
             let Some(&(array, index)) = self.list.threads.get(at) else { continue };
@@ -102,7 +105,7 @@ impl Unmounted {
             let _ = env.with_frame(8, |env| {
                 let thread = env.array_get(array.get(), index as usize).ok().flatten()?;
                 // SAFETY: the list has virtual threads only.
-                self.java.sample(env, unsafe { thread.cast() }, round, others, frames)
+                self.java.sample(env, unsafe { thread.cast() }, round, value, frames)
             });
         }
     }
@@ -130,14 +133,17 @@ impl Unmounted {
         self.list.arrays = arrays;
         self.list.made = Some(now);
         let List { arrays, threads, all, known, .. } = &mut self.list;
-        for (number, array) in arrays.iter().enumerate() {
-            let length = env.array_length(array.get());
-            *all += length as u64;
-            let looked_at = length.min(KNOWN.saturating_sub(*known as usize));
-            *known += looked_at as u64;
-            for begin in (0..looked_at).step_by(FRAME) {
+        let lengths: Vec<usize> = arrays.iter().map(|array| env.array_length(array.get())).collect();
+        let total: usize = lengths.iter().sum();
+        // Of too many every second is known, or every third: so each container has its share.
+        let step = total.div_ceil(KNOWN).max(1);
+        *all = total as u64;
+        for (number, (array, length)) in arrays.iter().zip(lengths).enumerate() {
+            let indices: Vec<usize> = (0..length).step_by(step).collect();
+            *known += indices.len() as u64;
+            for some in indices.chunks(FRAME) {
                 let _ = env.with_frame(FRAME as u16, |env| {
-                    for index in begin..(begin + FRAME).min(looked_at) {
+                    for &index in some {
                         let Ok(Some(thread)) = env.array_get(array.get(), index) else { continue };
                         // SAFETY: containers have threads.
                         if env.is_virtual(unsafe { thread.cast() }) {
@@ -200,13 +206,13 @@ impl Java {
         }
     }
 
-    /// Takes a sample of a thread that stands for so many, unless it runs.
+    /// Takes a sample of a thread that stands for so many nanoseconds, unless it runs.
     fn sample(
         &self,
         env: &mut Env<'_>,
         thread: Thread<'_>,
         round: &Round<'_>,
-        others: u64,
+        value: u64,
         frames: &mut [jvmtiFrameInfo],
     ) -> Option<()> {
         let engine = round.engine;
@@ -232,7 +238,7 @@ impl Java {
         engine.walker.met_virtual_thread(id, name);
         let sample = Sample {
             time: round.now,
-            value: round.value.saturating_mul(others.max(1)),
+            value,
             context,
             thread: number(id),
             labels: 0,
