@@ -138,7 +138,7 @@ impl Groups {
 }
 
 /// Virtual threads need have no name; people need one.
-fn shown(name: &[u8], is_virtual: bool) -> &[u8] {
+pub fn shown(name: &[u8], is_virtual: bool) -> &[u8] {
     if is_virtual && name.is_empty() { b"[virtual]" } else { name }
 }
 

@@ -59,7 +59,7 @@ pub fn end_thread(env: &Env<'_>, thread: Thread<'_>) {
 }
 
 /// The VM runs Java code on this thread while it rewrites classes, some of it rewritten already. That is not counted.
-fn aside(env: &Env<'_>, begin: bool) -> Result<(), Error> {
+pub fn aside(env: &Env<'_>, begin: bool) -> Result<(), Error> {
     let Some(runtime) = RUNTIME.get() else { return Ok(()) };
     bytecodes::aside(env, begin)?;
     // SAFETY: the method takes one boolean and returns nothing.

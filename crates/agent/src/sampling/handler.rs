@@ -150,7 +150,7 @@ fn take(engine: &Engine, watch: &Watch, thread: Identity, event: u32, value: u64
         context = deeper;
     }
     if event == event::WALL {
-        watch.set_last_context(id, context);
+        watch.set_last_seen(id, virtual_thread.unwrap_or(id), context);
     }
     let sample = Sample {
         time,

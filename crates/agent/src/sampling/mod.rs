@@ -17,6 +17,7 @@ mod methods;
 mod names;
 mod published;
 mod threads;
+mod unmounted;
 mod upkeep;
 mod virtual_threads;
 mod vm_names;
@@ -294,6 +295,10 @@ impl Engine {
             for thread in self.jvmti.all_threads(env)? {
                 if let Some(native) = self.vm_threads.native(env, thread) {
                     self.watch(env, thread, native.tid, native.env);
+                    // One of ours that has begun meanwhile has been forgotten already, for the last time.
+                    if own_thread::is_own(native.tid) {
+                        self.threads.remove(self.arena, native.tid);
+                    }
                 }
             }
             Ok::<(), Error>(())

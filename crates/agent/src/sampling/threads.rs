@@ -73,6 +73,12 @@ struct State {
     let_go: Vec<Global<kind::Thread>>,
 }
 
+impl State {
+    fn is_chosen(&self, name: &[u8]) -> bool {
+        self.chosen.is_empty() || self.chosen.iter().any(|pattern| glob(pattern, name))
+    }
+}
+
 struct Watched {
     number: u32,
     id: u32,
@@ -118,6 +124,11 @@ impl Threads {
         lock(&self.state).chosen = patterns;
     }
 
+    /// Whether threads with this name are watched.
+    pub fn is_chosen(&self, name: &[u8]) -> bool {
+        lock(&self.state).is_chosen(name)
+    }
+
     /// Id, number and the kernel's id of each Java thread, by id.
     pub fn java(&self) -> Vec<(u32, u32, i32)> {
         let state = lock(&self.state);
@@ -145,7 +156,7 @@ impl Threads {
     pub fn add(&self, arena: &ArenaWriter, found: Found<'_>) {
         let mut state = lock(&self.state);
         let state = &mut *state;
-        if !state.chosen.is_empty() && !state.chosen.iter().any(|pattern| glob(pattern, found.name)) {
+        if !state.is_chosen(found.name) {
             state.let_go.extend(found.thread);
             return;
         }

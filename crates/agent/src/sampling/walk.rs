@@ -137,6 +137,15 @@ impl Walker {
         unsafe { &*self.modules.load(Ordering::Acquire) }
     }
 
+    /// A virtual thread was met that is on no stack.
+    pub fn met_virtual_thread(&self, id: u64, name: &[u8]) {
+        self.virtual_threads.met(id, |room| {
+            let length = name.len().min(room.len());
+            room.get_mut(..length)?.copy_from_slice(name.get(..length)?);
+            Some(length)
+        });
+    }
+
     /// Tells names of virtual threads that were met.
     pub fn tell_virtual_threads(&self, arena: &ArenaWriter) {
         self.virtual_threads.tell(arena);

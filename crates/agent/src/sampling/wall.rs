@@ -2,7 +2,8 @@
 //!
 //! A thread that has used no CPU time since it was last looked at has done nothing, so it is where it was: a thread that
 //! waits costs one look at its clock. Of one that has moved, the VM tells the state; if it waits, the VM walks its
-//! stack without disturbing it, and if it runs, it is sent a signal and takes its own sample.
+//! stack without disturbing it, and if it runs, it is sent a signal and takes its own sample. Virtual threads that wait are
+//! looked at apart ([`super::unmounted`]).
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -15,9 +16,11 @@ use quipu_jvm::{Env, Thread};
 use super::labels;
 use super::lost::{self, Cause};
 use super::published;
+use super::unmounted::Unmounted;
 use super::walk::{self, DEEPEST};
 use super::watch::Watch;
 use super::{Engine, monotonic};
+use crate::session::Session;
 
 /// What was seen of a thread.
 struct Seen {
@@ -31,11 +34,15 @@ pub fn run(env: &mut Env<'_>) {
     engine.forget_own_thread();
     let mut frames = vec![jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 }; DEEPEST];
     let mut seen: HashMap<u32, Seen> = HashMap::new();
+    let mut unmounted = Session::get().and_then(|session| Unmounted::find(session, env));
     let mut then = monotonic();
     let mut next = Instant::now();
     loop {
         let period = Duration::from_nanos(engine.wall_period());
         if period.is_zero() {
+            if let Some(unmounted) = unmounted {
+                unmounted.end(env);
+            }
             return;
         }
         // A round that took longer than the period is followed by the next one, not by several.
@@ -51,6 +58,9 @@ pub fn run(env: &mut Env<'_>) {
                 let thread = Visited { watch, id, tid, number };
                 round.visit(env, thread, &mut seen, &mut frames);
             }
+        }
+        if let Some(unmounted) = &mut unmounted {
+            unmounted.visit(env, &round, &mut frames);
         }
         if engine.wants_upkeep() {
             engine.wake();
@@ -68,10 +78,11 @@ struct Visited<'w> {
 }
 
 /// One look at all threads.
-struct Round<'e> {
-    engine: &'e Engine,
-    now: u64,
-    value: u64,
+pub struct Round<'e> {
+    pub engine: &'e Engine,
+    pub now: u64,
+    /// Nanoseconds since the one before.
+    pub value: u64,
 }
 
 impl Round<'_> {
@@ -85,11 +96,11 @@ impl Round<'_> {
         let Visited { watch, id, tid, number } = thread;
         let Some(cpu) = cpu_time(tid) else { return };
         if let Some(before) = seen.get(&id).filter(|before| before.cpu == cpu)
-            && let Some(context) = watch.last_context(id)
+            && let Some((of, context)) = watch.last_seen(id)
         {
             // It was running and has not run since: it waits for a processor.
             let state = if before.state == run_state::RUNNING { run_state::RUNNABLE } else { before.state };
-            return self.append(thread, context, state);
+            return self.append(thread, of, context, state);
         }
         let engine = self.engine;
         let state = env.with_frame(4, |env| {
@@ -97,8 +108,8 @@ impl Round<'_> {
             let state = self.state(java, tid)?;
             if state != run_state::RUNNING {
                 let context = stack(engine, env, java, frames)?;
-                watch.set_last_context(id, context);
-                self.append(thread, context, state);
+                watch.set_last_seen(id, id, context);
+                self.append(thread, id, context, state);
             }
             Some(state)
         });
@@ -110,12 +121,13 @@ impl Round<'_> {
         seen.insert(id, Seen { cpu, state });
     }
 
-    fn append(&self, thread: Visited<'_>, context: u32, state: u32) {
+    /// A sample of a thread, or `of` a virtual one that it carries.
+    fn append(&self, thread: Visited<'_>, of: u32, context: u32, state: u32) {
         let sample = Sample {
             time: self.now,
             value: self.value,
             context,
-            thread: thread.id,
+            thread: of,
             labels: labels::of(thread.tid),
             event: event::WALL,
             state,
@@ -129,28 +141,36 @@ impl Round<'_> {
 
     /// What a thread is doing; `None` if it has ended.
     fn state(&self, thread: Thread<'_>, tid: i32) -> Option<u32> {
-        const STATES: [(i32, u32); 5] = [
-            (sys::JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER, run_state::BLOCKED),
-            (sys::JVMTI_THREAD_STATE_SLEEPING, run_state::SLEEPING),
-            (sys::JVMTI_THREAD_STATE_PARKED, run_state::PARKED),
-            (sys::JVMTI_THREAD_STATE_IN_OBJECT_WAIT, run_state::WAITING),
-            (sys::JVMTI_THREAD_STATE_WAITING, run_state::WAITING),
-        ];
         let flags = self.engine.jvmti.thread_state(Some(thread)).ok()?;
         if flags & sys::JVMTI_THREAD_STATE_ALIVE == 0 {
             return None;
         }
-        let waits = STATES.iter().find(|(flag, _)| flags & flag != 0);
         // Java calls everything else runnable, a thread that waits in native code as well.
-        waits
-            .map(|&(_, state)| state)
+        waiting_state(flags)
             .or_else(|| Some(if waits_in_kernel(tid)? { run_state::NATIVE } else { run_state::RUNNING }))
     }
 }
 
+/// What a thread waits for, by what the VM says of it; `None` if it does not.
+pub fn waiting_state(flags: i32) -> Option<u32> {
+    const STATES: [(i32, u32); 5] = [
+        (sys::JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER, run_state::BLOCKED),
+        (sys::JVMTI_THREAD_STATE_SLEEPING, run_state::SLEEPING),
+        (sys::JVMTI_THREAD_STATE_PARKED, run_state::PARKED),
+        (sys::JVMTI_THREAD_STATE_IN_OBJECT_WAIT, run_state::WAITING),
+        (sys::JVMTI_THREAD_STATE_WAITING, run_state::WAITING),
+    ];
+    STATES.iter().find(|(flag, _)| flags & flag != 0).map(|&(_, state)| state)
+}
+
 /// The context of a thread that waits: the one that it has published, with the method that waits. Otherwise the VM walks its
 /// stack; a thread that starts to run meanwhile is walked when it comes to a safepoint.
-fn stack(engine: &Engine, env: &Env<'_>, thread: Thread<'_>, frames: &mut [jvmtiFrameInfo]) -> Option<u32> {
+pub fn stack(
+    engine: &Engine,
+    env: &Env<'_>,
+    thread: Thread<'_>,
+    frames: &mut [jvmtiFrameInfo],
+) -> Option<u32> {
     if let Some(slot) = published::slot_of(engine.arena, env, thread) {
         let youngest = frames.get_mut(..1)?;
         let count = engine.jvmti.stack_trace(Some(thread), 0, youngest).ok()?;

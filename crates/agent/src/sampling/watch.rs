@@ -31,8 +31,9 @@ pub struct Watch {
     id: AtomicU32,
     /// The thread of which there is a sample.
     sampled: AtomicU32,
-    /// Where the wall clock saw it last, and what that clock wants a sample for.
+    /// Where the wall clock saw it last, which thread that was (it may carry a virtual one), and what that clock wants a sample for.
     last_context: Stamped,
+    last_thread: Stamped,
     wall_due: Stamped,
     /// What the kernel wrote of itself.
     kernel: Reader,
@@ -78,13 +79,14 @@ impl Watch {
         &self.kernel
     }
 
-    /// Where the wall clock saw the thread last.
-    pub fn last_context(&self, id: u32) -> Option<u32> {
-        self.last_context.get(id).map(|context| context as u32)
+    /// Which thread the wall clock saw here last, this one or a virtual one that it carried, and where.
+    pub fn last_seen(&self, id: u32) -> Option<(u32, u32)> {
+        Some((self.last_thread.get(id)? as u32, self.last_context.get(id)? as u32))
     }
 
-    /// The wall clock has seen the thread here.
-    pub fn set_last_context(&self, id: u32, context: u32) {
+    /// The wall clock has seen the thread, or a virtual one that it carries, here.
+    pub fn set_last_seen(&self, id: u32, thread: u32, context: u32) {
+        self.last_thread.put(id, thread.into());
         self.last_context.put(id, context.into());
     }
 
@@ -189,11 +191,11 @@ mod tests {
     #[test]
     fn what_was_noted_of_one_thread_means_nothing_to_the_next() {
         let [watch] = reserve::<Watch>(1).unwrap() else { panic!("one") };
-        watch.set_last_context(1, 17);
+        watch.set_last_seen(1, 3, 17);
         watch.set_wall_due(1, u64::MAX);
         watch.mark_sampled(1);
-        assert_eq!((watch.last_context(2), watch.take_wall_due(2), watch.is_sampled(2)), (None, 0, false));
-        assert_eq!((watch.last_context(1), watch.is_sampled(1)), (Some(17), true));
+        assert_eq!((watch.last_seen(2), watch.take_wall_due(2), watch.is_sampled(2)), (None, 0, false));
+        assert_eq!((watch.last_seen(1), watch.is_sampled(1)), (Some((3, 17)), true));
         assert_eq!((watch.take_wall_due(1), watch.take_wall_due(1)), (Stamped::MOST, 0));
     }
 }

@@ -37,7 +37,7 @@ fn frames_have_the_tier_that_the_jvm_was_limited_to() {
     let burning = Program::new("Burning").arguments(["150"]).quipu(["--cpu", "1000"]);
     burning.clone().jvm(["-Xint"]).on_every_jdk(|run| {
         let [interpreted, ..] = spinning(run);
-        assert!(interpreted > 99.9, "{interpreted} %");
+        assert!(interpreted > 95.0, "{interpreted} %");
         assert!(run.profile().metric("cpu.c1").is_none() && run.profile().metric("cpu.c2").is_none());
     });
     burning.clone().jvm(["-XX:TieredStopAtLevel=1"]).on_every_jdk(|run| {

@@ -82,3 +82,48 @@ fn a_virtual_thread_whose_frames_are_being_moved_has_all_of_them_or_says_so() {
         assert!(shallow(&divers) <= failed, "{} of {failed}", shallow(&divers));
     });
 }
+
+/// A thread that was never taken off its carrier has entered its continuation by another call than one that was.
+#[test]
+fn virtual_threads_that_never_wait_are_told_apart_from_their_carriers() {
+    let program = Program::new("Fresh").arguments(["200"]).since(21).quipu(["--cpu", "1000"]);
+    program.on_every_jdk(|run| {
+        assert_nearly_whole(run);
+        let profile = run.profile();
+        let served = Shares::of(profile, "cpu").total("Fresh", "serve");
+        let fresh = profile.select_threads(|_, thread| thread.kind == ThreadKind::Virtual);
+        let names: Vec<&str> = fresh.threads().iter().map(|thread| fresh.str(thread.name)).collect();
+        assert!(names.iter().all(|&name| name == "[virtual]"), "{names:?}");
+        let cpu = Shares::of(&fresh, "cpu");
+        let theirs = cpu.total("Fresh", "serve");
+        assert!(percent(theirs, served) > 99.0, "{theirs} of {served}; {}", run.said());
+        assert_eq!(cpu.total("java.util.concurrent.ForkJoinWorkerThread", "run"), 0);
+    });
+}
+
+/// Those that wait are on no stack. If there are many, some are looked at in each round, and stand for the others.
+#[test]
+fn virtual_threads_that_wait_have_their_elapsed_time() {
+    for count in [5u64, 20, 400] {
+        let program = Program::new("Waiting").arguments([&count.to_string(), "2000"]).since(21);
+        program.quipu(["--wall", "100"]).on_every_jdk(|run| {
+            assert!(run.status.success(), "{}", run.said());
+            let profile = run.profile();
+            let wall = Shares::of(profile, "wall");
+            // As long as main sleeps, all of them wait.
+            let each = Shares::of(profile, "wall.sleeping").thread("main");
+            let parked = Shares::of(profile, "wall.parked");
+            for method in ["sleeps", "parks"] {
+                let waited = percent(parked.total("Waiting", method), count * each);
+                assert!((waited - 100.0).abs() < 15.0, "{count} {method}: {waited} %; {}", run.said());
+            }
+            let theirs = profile.select_threads(|_, thread| thread.kind == ThreadKind::Virtual);
+            let names = theirs.threads().iter().map(|thread| theirs.str(thread.name));
+            assert!(names.into_iter().all(|name| name == "[virtual]" || name.starts_with("sleeper-")));
+            let begun = Shares::of(&theirs, "wall").total("jdk.internal.vm.Continuation", "enter");
+            assert!(percent(begun, wall.total("Waiting", "sleeps") + wall.total("Waiting", "parks")) > 99.0);
+            let own = ["Quipu", "Quipu wall clock"].map(|name| wall.thread(name));
+            assert_eq!(own, [0, 0], "{}", run.said());
+        });
+    }
+}

@@ -51,6 +51,13 @@ impl CodeCache<'_> {
         self.layout.interpreter.0 <= address && address < self.layout.interpreter.1
     }
 
+    /// The code around this address, from its first byte to behind its last.
+    pub fn extent(&self, address: usize) -> Option<(usize, usize)> {
+        let blob = self.find(address)?;
+        let size = usize::try_from(self.memory.i32(blob.at + self.layout.blob_size)?).ok()?;
+        Some((blob.at, blob.at + size))
+    }
+
     /// What is at this address.
     pub fn find(&self, address: usize) -> Option<Blob> {
         /// A segment in no block.

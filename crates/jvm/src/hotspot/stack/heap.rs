@@ -16,6 +16,13 @@ impl Walk<'_> {
             && self.code.find(at.pc).is_some_and(|blob| blob.kind == BlobKind::Continuation)
     }
 
+    /// Whether this is the frame that entered a continuation. There are two calls in it: a thread that was never taken off its
+    /// carrier returns to behind the one, any other to behind the other, which is the one that the VM tells of.
+    pub(super) fn is_entry(&self, at: &Registers) -> bool {
+        let (begin, end) = self.entry;
+        at.pc == self.code.layout.continuation_return || !at.youngest && begin <= at.pc && at.pc < end
+    }
+
     pub(super) fn virtual_id(&self) -> Result<u64, Broken> {
         let id = self.continuations.and_then(|known| known.id(self.code.memory, self.thread));
         id.ok_or(Broken::Continuation)

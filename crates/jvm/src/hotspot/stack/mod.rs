@@ -115,6 +115,8 @@ pub struct StackWalker {
     memory: Memory,
     layout: Layout,
     continuations: Option<Continuations>,
+    /// The code that enters continuations, from its first byte to behind its last; empty if there are none.
+    entry: (usize, usize),
 }
 
 impl StackWalker {
@@ -125,7 +127,10 @@ impl StackWalker {
         }
         // A VM without virtual threads has none of this, and where it cannot be learnt, walks of them end early and say so.
         let continuations = Continuations::of(structs, env, memory).ok().flatten();
-        Ok(StackWalker { memory, layout: Layout::of(structs)?, continuations })
+        let layout = Layout::of(structs)?;
+        // The VM keeps the code that enters continuations for good.
+        let entry = CodeCache { memory, layout: &layout }.extent(layout.continuation_return);
+        Ok(StackWalker { memory, layout, continuations, entry: entry.unwrap_or_default() })
     }
 
     /// The name of the virtual thread that the VM's thread runs, as far as there is room; its length. For signal
@@ -149,6 +154,7 @@ impl StackWalker {
         let mut walk = Walk {
             code,
             continuations,
+            entry: self.entry,
             thread,
             top: usize::MAX,
             in_heap: false,
@@ -178,6 +184,7 @@ impl Found<'_> {
 struct Walk<'w> {
     code: CodeCache<'w>,
     continuations: Option<&'w Continuations>,
+    entry: (usize, usize),
     thread: usize,
     /// The first address behind the stack.
     top: usize,
@@ -244,7 +251,7 @@ impl Walk<'_> {
                 let wrapper = at.fp().wrapping_add_signed(layout.call_wrapper * WORD as isize);
                 let wrapper = self.word(wrapper)?;
                 self.anchor(wrapper + layout.call_wrapper_anchor)?
-            } else if at.pc == layout.continuation_return {
+            } else if self.is_entry(&at) {
                 // What follows are the frames of the thread that carries this one.
                 self.virtual_thread = Some(self.virtual_id()?);
                 None
