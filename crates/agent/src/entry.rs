@@ -5,6 +5,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 
+use quipu_arena::layout::header;
 use quipu_jvm::sys::{self, JNIEnv, JavaVM, jclass, jint, jobject, jthread, jvmtiEnv, jvmtiEventCallbacks};
 use quipu_jvm::{Capabilities, Capability, Env, Jvm, Jvmti, Ref};
 use quipu_rewrite::kept;
@@ -163,11 +164,12 @@ fn prepare(vm: Jvm, jvmti: Jvmti, options: Options) -> Result<&'static Session, 
         ThreadEnd: Some(thread_end),
         VirtualThreadStart: Some(thread_start),
         VirtualThreadEnd: Some(thread_end),
+        DataDumpRequest: Some(data_dump_request),
         ..Default::default()
     };
     // SAFETY: the callbacks below do what JVMTI allows them, and are guarded.
     unsafe { jvmti.set_event_callbacks(&callbacks) }.map_err(text)?;
-    for event in [sys::JVMTI_EVENT_VM_INIT, sys::JVMTI_EVENT_VM_DEATH] {
+    for event in [sys::JVMTI_EVENT_VM_INIT, sys::JVMTI_EVENT_VM_DEATH, sys::JVMTI_EVENT_DATA_DUMP_REQUEST] {
         jvmti.set_event_mode(event, true, None).map_err(text)?;
     }
     Ok(session)
@@ -198,6 +200,15 @@ unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, env: *mut JNIEnv) {
         }
         control::close();
         session.end();
+    });
+}
+
+/// SIGQUIT, or `jcmd`: whoever writes the profile is told to write what there is so far.
+unsafe extern "system" fn data_dump_request(_: *mut jvmtiEnv) {
+    guarded((), || {
+        if let Some(session) = Session::get() {
+            session.count(header::DUMP_REQUESTS, 1);
+        }
     });
 }
 

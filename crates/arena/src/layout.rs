@@ -71,6 +71,8 @@ pub mod header {
     pub const TALLIES: u64 = 168;
     /// `u64`: bytes of each tally that have pages behind them.
     pub const TALLY_USED: u64 = 176;
+    /// `u64`: how often the VM was asked for a dump; never set back.
+    pub const DUMP_REQUESTS: u64 = 184;
     /// `u64`: walks of a stack that were tried.
     pub const WALKS: u64 = 120;
     /// `u64`: samples that threads took of themselves.

@@ -18,6 +18,7 @@ use crate::collect;
 use crate::exit::{DONE, Failure};
 use crate::kinds::Kinds;
 use crate::output;
+use crate::parts::{GLANCE, Requests};
 use crate::progress;
 use crate::run::save;
 use crate::signals;
@@ -103,12 +104,18 @@ impl Attach {
         eprintln!("quipu: profiling {pid}{}", if self.duration.is_some() { "" } else { "; Ctrl-C ends it" });
         let until = self.duration.map(|duration| Instant::now() + duration);
         let mut files = 0;
+        let mut requests = Requests::default();
+        requests.more(&mut arena);
         let alive = loop {
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
             let next = self.r#loop.filter(|every| left.is_none_or(|left| *every < left));
-            let state = progress::during(format!("profiling {pid}"), || wait(&target, next.or(left)))?;
-            if next.is_none() || state != Waited::Enough {
-                break state != Waited::TargetEnded;
+            let state = progress::during(format!("profiling {pid}"), || {
+                wait(&target, next.or(left), || requests.more(&mut arena))
+            })?;
+            match state {
+                Waited::Enough if next.is_some() => {}
+                Waited::Asked => {}
+                state => break state != Waited::TargetEnded,
             }
             // Names of what was sampled last must be there; an agent that cannot be asked has told most of them.
             let _ = Control::of_process(pid).and_then(|control| control.ask(&["dump"]));
@@ -116,7 +123,9 @@ impl Attach {
             match self.save(&bytes, before.as_ref(), &output::numbered(&self.output, files + 1)) {
                 Ok(()) => {
                     files += 1;
-                    before = Some(Baseline::read(&bytes).map_err(Failure::target)?);
+                    // Without --loop, it is a snapshot of all so far.
+                    before =
+                        self.r#loop.is_some().then_some(Baseline::read(&bytes).map_err(Failure::target)?);
                 }
                 // The next file will have it, if there is room for that one.
                 Err(error) => eprintln!("quipu: {error:#}"),
@@ -172,14 +181,20 @@ fn keep(arena: &mut ArenaFile, alive: bool, error: anyhow::Error) -> anyhow::Err
 pub enum Waited {
     /// The time has passed.
     Enough,
+    /// The target was asked for a dump.
+    Asked,
     /// Somebody pressed Ctrl-C, or sent SIGTERM or SIGHUP.
     Interrupted,
     /// The target has ended.
     TargetEnded,
 }
 
-/// Waits for the time to pass, for Ctrl-C, or for the target to end.
-pub fn wait(target: &Target, duration: Option<Duration>) -> anyhow::Result<Waited> {
+/// Waits for the time to pass, for Ctrl-C, for the target to end, or to be `asked`.
+pub fn wait(
+    target: &Target,
+    duration: Option<Duration>,
+    mut asked: impl FnMut() -> bool,
+) -> anyhow::Result<Waited> {
     let interrupted = signals::end_wanted()?;
     let end = duration.map(|duration| Instant::now() + duration);
     while !interrupted.load(Ordering::Relaxed) {
@@ -189,8 +204,11 @@ pub fn wait(target: &Target, duration: Option<Duration>) -> anyhow::Result<Waite
         if Target::find(target.pid()).is_err() {
             return Ok(Waited::TargetEnded);
         }
+        if asked() {
+            return Ok(Waited::Asked);
+        }
         let left = end.map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()));
-        std::thread::sleep(left.min(Duration::from_millis(100)));
+        std::thread::sleep(left.min(GLANCE));
     }
     Ok(Waited::Interrupted)
 }

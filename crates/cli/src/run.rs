@@ -26,8 +26,8 @@ use crate::variation;
 /// The program's output, input and exit status are its own. Programs that start JVMs of their own (mvn, gradle,
 /// scripts) work too: all their JVMs go into one profile. Without a kind, everything is counted exactly.
 ///
-/// SIGTERM, SIGHUP, SIGINT and SIGQUIT are passed on to the program;
-/// the profile is written when it has ended.
+/// SIGTERM, SIGHUP, SIGINT and SIGQUIT are passed on to the program; the profile is written when it has ended. On SIGQUIT
+/// (Ctrl-\ in a terminal) the profile so far is written as well: profile-0001.quipu, and so on.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -92,7 +92,7 @@ impl Run {
     fn profile(&self, chosen: &Chosen, output: &Path) -> anyhow::Result<(Profile, Ended)> {
         let parts = match self.r#loop {
             Some(every) => Parts::every(every, output),
-            None => Parts::one(),
+            None => Parts::with_snapshots(output),
         };
         let directory = RunDirectory::new()?;
         let (profile, ended) = self.take(chosen, &parts, &directory)?;

@@ -80,7 +80,7 @@ impl Top {
         let mut heap = Heap::of(pid)?;
         let mut rounds = 0;
         while self.rounds.is_none_or(|most| rounds < most) {
-            if wait(target, Some(self.every))? != Waited::Enough {
+            if wait(target, Some(self.every), || false)? != Waited::Enough {
                 break;
             }
             let heap_before = std::mem::replace(&mut heap, Heap::of(pid)?);

@@ -66,6 +66,14 @@ impl ArenaFile {
         Ok(bytes)
     }
 
+    /// How often the target was asked for a dump.
+    pub fn dump_requests(&mut self) -> io::Result<u64> {
+        let mut word = [0; 8];
+        self.file.seek(SeekFrom::Start(header::DUMP_REQUESTS))?;
+        self.file.read_exact(&mut word)?;
+        Ok(u64::from_ne_bytes(word))
+    }
+
     /// Writes a file that has all that this one has now, and stays as it is.
     pub fn copy_to(&mut self, path: &Path) -> io::Result<()> {
         let mut copy = File::create(path)?;

@@ -8,4 +8,5 @@ mod orphans;
 mod outputs;
 mod refused;
 mod signals;
+mod snapshots;
 mod suffixes;
