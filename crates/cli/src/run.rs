@@ -135,6 +135,10 @@ impl Run {
     fn describe(&self, profile: &mut Profile, kinds: &Kinds, pins: &[(&'static str, &'static str)]) {
         profile.meta.target.command = self.command.iter().map(|c| c.to_string_lossy().into_owned()).collect();
         profile.meta.options.extend(recorded::options(kinds));
+        if kinds.exact_options.deterministic {
+            // The agent does not count in them.
+            profile.meta.pins.insert("threads of the JVM".to_owned(), "left out".to_owned());
+        }
         for (flag, what) in pins.iter().filter(|(_, what)| !what.is_empty()) {
             profile.meta.pins.insert((*what).to_owned(), (*flag).to_owned());
         }

@@ -7,5 +7,6 @@ mod not_started;
 mod orphans;
 mod outputs;
 mod refused;
+mod same_bytes;
 mod signals;
 mod suffixes;
