@@ -2,6 +2,7 @@
 #![allow(missing_docs, reason = "tests say what they test by their names")]
 
 mod abandoned;
+mod archives;
 mod default_kind;
 mod not_started;
 mod orphans;
