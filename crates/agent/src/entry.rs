@@ -10,6 +10,7 @@ use quipu_jvm::sys::{self, JNIEnv, JavaVM, jclass, jint, jobject, jthread, jvmti
 use quipu_jvm::{Capabilities, Capability, Env, Jvm, Jvmti, Ref};
 use quipu_rewrite::kept;
 
+use crate::archives;
 use crate::control;
 use crate::engine::{self, ENGINES};
 use crate::events::Listener;
@@ -134,7 +135,13 @@ fn prepare_early(vm: Jvm, options: Options) -> Result<(), String> {
     let jvmti = vm.jvmti().map_err(text)?;
     // Nothing that instrumentation needs is asked for unless there is going to be some.
     let early = Capabilities::of(&[Capability::CAN_GENERATE_EARLY_CLASS_HOOK_EVENTS]);
-    let direct = options.rewrites() && {
+    let archive = if options.rewrites() { archives::required(vm) } else { None };
+    if let Some(flag) = archive {
+        eprintln!(
+            "quipu: {flag}: counting without fields in Thread, which is slower; the program starts as it is"
+        );
+    }
+    let direct = options.rewrites() && archive.is_none() && {
         let missing = jvmti.add_available_capabilities(&early).map_err(text)?;
         !missing.contains(Capability::CAN_GENERATE_EARLY_CLASS_HOOK_EVENTS)
     };

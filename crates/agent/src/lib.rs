@@ -17,6 +17,7 @@
 )]
 
 mod agents;
+mod archives;
 mod bytecodes;
 mod classpath;
 mod control;

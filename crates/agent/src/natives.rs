@@ -9,6 +9,7 @@ use quipu_jvm::{Env, NativeMethod, Ref};
 
 use crate::bytecodes;
 use crate::guard::guarded;
+use crate::pins;
 use crate::session::Session;
 
 /// The table to register.
@@ -74,7 +75,7 @@ extern "system" fn group(env: *mut JNIEnv, _: jclass, thread: jobject) -> i32 {
         // SAFETY: the VM passes this thread's environment and a local reference that lasts for this call.
         let named = unsafe {
             with_name(env, thread, |session, name, is_virtual| {
-                if !session.groups.wants(name) {
+                if !session.groups.wants(name) || session.options().deterministic && pins::is_jvms_own(name) {
                     return UNCOUNTED;
                 }
                 let group = session.groups.join(&session.arena, name, is_virtual);

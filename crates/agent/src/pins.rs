@@ -185,3 +185,23 @@ fn seed_random(session: &Session, env: &Env<'_>, seed: i64) -> Result<()> {
         set_atomic(env, env.object_field(math, field), seed >> 16)
     }
 }
+
+/// Threads of the VM's own, and such as are on their way out and have no name any more. How far they come before the program
+/// ends is a matter of timing.
+const JVMS_OWN: [&[u8]; 10] = [
+    b"?",
+    b"Attach Listener",
+    b"Common-Cleaner",
+    b"DestroyJavaVM",
+    b"Finalizer",
+    b"Monitor Deflation Thread",
+    b"Notification Thread",
+    b"Reference Handler",
+    b"Service Thread",
+    b"Signal Dispatcher",
+];
+
+/// Whether what a thread of this name does differs from run to run, and is not the program's doing.
+pub fn is_jvms_own(name: &[u8]) -> bool {
+    JVMS_OWN.contains(&name)
+}

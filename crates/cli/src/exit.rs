@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Done.
 pub const DONE: u8 = 0;
-/// A gate failed.
+/// A gate failed, or two profiles are not the same.
 pub const GATE: u8 = 1;
 /// Wrong use: bad arguments, a file that is not what it should be.
 pub const USAGE: u8 = 2;

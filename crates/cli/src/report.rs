@@ -10,7 +10,7 @@ use quipu_profile::{By as DiffBy, Matching, On, Profile};
 use quipu_report::{By, DiffOptions, Options, Style};
 
 use crate::collect::load;
-use crate::exit::{DONE, Failure};
+use crate::exit::{DONE, Failure, GATE};
 use crate::narrow::{Narrow, percent};
 use crate::progress;
 
@@ -138,7 +138,8 @@ pub fn style() -> Style {
 #[command(after_help = "\
 Examples:
   quipu diff before.quipu after.quipu
-  quipu diff before.quipu after.quipu --by class --metric calls --json")]
+  quipu diff before.quipu after.quipu --by class --metric calls --json
+  quipu diff --exact-bytes first.quipu second.quipu    two runs of `--deterministic`: exit 0 if they are the same")]
 pub struct Diff {
     /// The profile to compare with
     before: PathBuf,
@@ -159,6 +160,20 @@ pub struct Diff {
     /// For programs
     #[arg(long)]
     json: bool,
+    /// Only tell whether what was measured is the same, byte for byte: all sections but META and RUN, which hold commands, times
+    /// and process ids. Exit status 1 if it is not
+    #[arg(long, conflicts_with_all = ["by", "metric", "filter", "limit", "json"])]
+    exact_bytes: bool,
+}
+
+fn exact_bytes(before: &Profile, after: &Profile) -> anyhow::Result<u8> {
+    match progress::during("comparing", || before.differing_section(after)) {
+        None => print("the same: all sections but META and RUN\n"),
+        Some(section) => {
+            print(&format!("not the same: the first section that differs is {section}\n"))?;
+            Ok(GATE)
+        }
+    }
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug)]
@@ -173,6 +188,9 @@ impl Diff {
     /// Prints what changed.
     pub fn run(self) -> anyhow::Result<u8> {
         let (before, after) = (load(&self.before)?, load(&self.after)?);
+        if self.exact_bytes {
+            return exact_bytes(&before, &after);
+        }
         let by = match self.by {
             DiffRows::Method => DiffBy::Method,
             DiffRows::Class => DiffBy::Class,

@@ -137,6 +137,10 @@ impl Run {
     fn describe(&self, profile: &mut Profile, chosen: &Chosen, pins: &[(&'static str, &'static str)]) {
         profile.meta.target.command = self.command.iter().map(|c| c.to_string_lossy().into_owned()).collect();
         profile.meta.options.extend(chosen.recorded());
+        if chosen.has("deterministic") {
+            // The agent does not count in them.
+            profile.meta.pins.insert("threads of the JVM".to_owned(), "left out".to_owned());
+        }
         for (flag, what) in pins.iter().filter(|(_, what)| !what.is_empty()) {
             profile.meta.pins.insert((*what).to_owned(), (*flag).to_owned());
         }

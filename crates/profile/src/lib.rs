@@ -60,7 +60,7 @@ pub use builder::Builder;
 pub use butterfly::{Butterfly, Neighbour};
 pub use diff::{Change, ContextRow, Diff, DiffRow, Moved, diff};
 pub use edges::{CallGraph, Edge};
-pub use file::{Contents, FORMAT_VERSION, FileError, ReadError, replace_file, try_place};
+pub use file::{Contents, Differing, FORMAT_VERSION, FileError, ReadError, replace_file, try_place};
 pub use flat::{By, Keys, Totals};
 pub use lost::lost_in_words;
 pub use merge::MergeError;

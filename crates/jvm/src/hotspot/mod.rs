@@ -1,6 +1,7 @@
 //! What HotSpot exports beyond JNI and JVMTI: the stack walk for signal handlers, the tables that describe its own
 //! structures, and a walk of our own that goes by those. No other VM has these, and a HotSpot may lack one; each is looked up by name and may be absent.
 
+mod arguments;
 mod call_trace;
 mod compressed;
 mod identity_hash;
@@ -9,6 +10,7 @@ mod stack;
 mod structs;
 mod thread_object;
 
+pub use arguments::vm_arguments;
 pub use call_trace::{AsyncGetCallTrace, CallFrame, CallTrace, WalkFailure};
 pub use identity_hash::IdentityHashes;
 pub use methods::{MethodNames, Named};

@@ -36,9 +36,33 @@ type Fill<'a> = Box<dyn Fn(&mut Vec<u8>) + Send + Sync + 'a>;
 
 /// All sections in file order. The large ones are made two at a time: encoding is most of the time a save takes.
 fn columns(profile: &Profile, contents: Contents) -> Vec<Column> {
+    let make = |(tag, fill): &([u8; 4], Fill<'_>)| {
+        let mut raw = Vec::new();
+        fill(&mut raw);
+        let packed = section::pack(&raw);
+        Column { tag: *tag, raw, packed }
+    };
+    super::parallel::map(&jobs(profile, contents), profile.tree.len() > 100_000, make)
+}
+
+/// The sections that hold what was measured, as they are before they are packed.
+pub(super) fn measured(profile: &Profile) -> impl Iterator<Item = ([u8; 4], Vec<u8>)> + '_ {
+    let measured = jobs(profile, Contents::WithoutRun).into_iter().filter(|(tag, _)| *tag != META);
+    measured.map(|(tag, fill)| {
+        let mut raw = Vec::new();
+        fill(&mut raw);
+        (tag, raw)
+    })
+}
+
+/// What was asked for, and of whom.
+const META: [u8; 4] = *b"META";
+
+/// What to write in which section.
+fn jobs(profile: &Profile, contents: Contents) -> Vec<([u8; 4], Fill<'_>)> {
     let tree = &profile.tree;
     let mut jobs: Vec<([u8; 4], Fill<'_>)> = vec![
-        (*b"META", Box::new(|out| put_json(out, &profile.meta))),
+        (META, Box::new(|out| put_json(out, &profile.meta))),
         (*b"STRS", Box::new(|out| tables::put_strings(out, &profile.strings))),
         (*b"METH", Box::new(|out| tables::put_methods(out, &profile.methods))),
         (*b"SHAP", Box::new(|out| nodes::put_shape(out, tree))),
@@ -69,13 +93,7 @@ fn columns(profile: &Profile, contents: Contents) -> Vec<Column> {
     if contents == Contents::All {
         jobs.push((*b"RUN ", Box::new(|out| put_run(out, &profile.run))));
     }
-    let make = |(tag, fill): &([u8; 4], Fill<'_>)| {
-        let mut raw = Vec::new();
-        fill(&mut raw);
-        let packed = section::pack(&raw);
-        Column { tag: *tag, raw, packed }
-    };
-    super::parallel::map(&jobs, tree.len() > 100_000, make)
+    jobs
 }
 
 fn put_json(out: &mut Vec<u8>, meta: &Meta) {

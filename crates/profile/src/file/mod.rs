@@ -18,6 +18,7 @@ pub use error::{FileError, ReadError};
 pub use whole::{replace_file, try_place};
 
 use crate::Profile;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -37,10 +38,53 @@ pub enum Contents {
     WithoutRun,
 }
 
+/// A section that two profiles have not in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Differing {
+    tag: [u8; 4],
+}
+
+impl fmt::Display for Differing {
+    /// Its tag, and what it holds.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match &self.tag {
+            b"STRS" => "names",
+            b"METH" => "methods",
+            b"SHAP" => "the shape of the trees",
+            b"NMET" => "which methods the contexts are of",
+            b"THRD" => "threads",
+            b"NSIT" => "call sites",
+            b"METR" => "counts",
+            b"BLKS" => "counts of blocks",
+            b"SAMP" => "samples",
+            b"LABL" => "labels",
+            b"PLAC" => "where in their methods samples were taken",
+            _ => "events",
+        };
+        write!(f, "{} ({what})", String::from_utf8_lossy(&self.tag))
+    }
+}
+
 impl Profile {
     /// The bytes of the profile's file. The same content gives the same bytes.
     pub fn to_bytes(&self, contents: Contents) -> Vec<u8> {
         encode::encode(self, contents)
+    }
+
+    /// The first section of the file whose bytes are not the same in another profile, of those that hold what was measured:
+    /// all but `META` and `RUN `. `None` if they are all the same.
+    pub fn differing_section(&self, other: &Profile) -> Option<Differing> {
+        let (mut ours, mut theirs) = (encode::measured(self), encode::measured(other));
+        loop {
+            let tag = match (ours.next(), theirs.next()) {
+                (None, None) => return None,
+                (Some(a), Some(b)) if a == b => continue,
+                // A section that only one of them has comes before those that follow it in the other.
+                (Some((a, _)), Some((b, _))) => a.min(b),
+                (Some((tag, _)), None) | (None, Some((tag, _))) => tag,
+            };
+            return Some(Differing { tag });
+        }
     }
 
     /// Reads a file's bytes. Whatever the bytes are, this neither panics nor allocates out of proportion to them.

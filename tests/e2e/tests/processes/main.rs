@@ -2,11 +2,13 @@
 #![allow(missing_docs, reason = "tests say what they test by their names")]
 
 mod abandoned;
+mod archives;
 mod default_kind;
 mod not_started;
 mod orphans;
 mod outputs;
 mod refused;
+mod same_bytes;
 mod signals;
 mod snapshots;
 mod suffixes;

@@ -1,0 +1,89 @@
+//! JVMs that are told to use an archive of classes.
+
+use std::path::{Path, PathBuf};
+
+use quipu_e2e::{Command, Counts, Jdk, ThreadCounts, classes, on_every_jdk, scratch, tools};
+use quipu_profile::Profile;
+
+/// Runs `Foo` with these flags and variables; the profile and what was said.
+fn count(jdk: &Jdk, class_path: &Path, flags: &[&str], variables: &[(&str, &str)]) -> (Profile, String) {
+    let file = scratch("archives").join("out.quipu");
+    let mut quipu = Command::new(&tools().quipu);
+    quipu.args(["run", "--exact", "-o"]).arg(&file).arg("--").arg(jdk.home.join("bin/java"));
+    quipu.args(flags).arg("-cp").arg(class_path).arg("Foo").current_dir(scratch("cwd"));
+    for (name, value) in variables {
+        quipu.env(name, value);
+    }
+    let output = quipu.output().expect("it runs");
+    let said =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "JDK {}, {flags:?}: {said}", jdk.feature);
+    assert!(said.contains("1002000"), "{said}");
+    (Profile::load(file).expect("a profile"), said)
+}
+
+/// The counts are those of a run without an archive, and it was said what is done without.
+fn assert_counted(profile: &Profile, said: &str, flag: &str) {
+    let main = ThreadCounts::of(profile, |name| name == "main");
+    assert_eq!(main.method("Foo", "sum"), Counts { calls: 1, bytecodes: 10_007 });
+    assert!(profile.meta.lost.is_empty(), "{:?}", profile.meta.lost);
+    let (warned, ran) = (said.find(&format!("quipu: {flag}: ")), said.find("quipu: wrote"));
+    assert!(warned.is_some() && warned < ran, "{said}");
+    assert!(!said.contains("error"), "{said}");
+}
+
+#[test]
+fn a_jvm_that_must_use_its_archive_starts_and_is_counted() {
+    on_every_jdk(|jdk| {
+        let (profile, said) = count(jdk, &classes(jdk), &["-Xshare:on"], &[]);
+        assert_counted(&profile, &said, "-Xshare:on");
+        let (_, said) = count(jdk, &classes(jdk), &[], &[]);
+        assert!(!said.contains("-Xshare"), "{said}");
+    });
+}
+
+/// Wherever it was said.
+#[test]
+fn flags_in_variables_and_files_are_known() {
+    on_every_jdk(|jdk| {
+        for variable in ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"] {
+            let (profile, said) = count(jdk, &classes(jdk), &[], &[(variable, "-Xshare:on")]);
+            assert_counted(&profile, &said, "-Xshare:on");
+        }
+        let file = scratch("arguments").join("flags");
+        std::fs::write(&file, "-Xmx100m\n-Xshare:on\n").expect("a file");
+        let (profile, said) = count(jdk, &classes(jdk), &[&format!("@{}", file.display())], &[]);
+        assert_counted(&profile, &said, "-Xshare:on");
+    });
+}
+
+/// Since JDK 25 a cache is made by one run of the program.
+#[test]
+fn a_jvm_with_an_ahead_of_time_cache_uses_it_and_is_counted() {
+    on_every_jdk(|jdk| {
+        if jdk.feature < 25 {
+            return;
+        }
+        let jar = jar(jdk);
+        let cache = scratch("cache").join("foo.aot");
+        let mut java = Command::new(jdk.home.join("bin/java"));
+        java.arg(format!("-XX:AOTCacheOutput={}", cache.display())).arg("-cp").arg(&jar).arg("Foo");
+        let made = java.current_dir(scratch("cwd")).output().expect("java runs");
+        assert!(cache.exists(), "{}", String::from_utf8_lossy(&made.stderr));
+        let cache = format!("-XX:AOTCache={}", cache.display());
+        for mode in ["auto", "on"] {
+            // With `on` the VM does not start without its cache.
+            let (profile, said) = count(jdk, &jar, &[&cache, &format!("-XX:AOTMode={mode}")], &[]);
+            assert_counted(&profile, &said, "-XX:AOTCache");
+        }
+    });
+}
+
+/// Caches know of classes in jars only.
+fn jar(jdk: &Jdk) -> PathBuf {
+    let jar = scratch("jar").join("foo.jar");
+    let mut make = Command::new(jdk.home.join("bin/jar"));
+    let made = make.arg("cf").arg(&jar).arg("-C").arg(classes(jdk)).arg("Foo.class").status();
+    assert!(made.expect("jar runs").success());
+    jar
+}
