@@ -15,6 +15,7 @@ struct Holds {
     threads: usize,
     mappings: usize,
     global_references: usize,
+    metaspace_kilobytes: f64,
     arena_kilobytes: u64,
 }
 
@@ -22,14 +23,35 @@ fn entries(pid: u32, directory: &str) -> usize {
     std::fs::read_dir(format!("/proc/{pid}/{directory}")).expect("it lives").count()
 }
 
+fn ask(jdk: &Jdk, pid: u32, command: &str) -> String {
+    let mut jcmd = Command::new(jdk.home.join("bin/jcmd"));
+    let answer = jcmd.args([&pid.to_string(), command]).output().expect("jcmd runs");
+    String::from_utf8_lossy(&answer.stdout).into_owned()
+}
+
 /// The VM says so at the end of a thread dump.
 fn global_references(jdk: &Jdk, pid: u32) -> usize {
-    let mut jcmd = Command::new(jdk.home.join("bin/jcmd"));
-    let dump = jcmd.args([&pid.to_string(), "Thread.print"]).output().expect("jcmd runs");
-    let dump = String::from_utf8_lossy(&dump.stdout).into_owned();
+    let dump = ask(jdk, pid, "Thread.print");
     let line = dump.lines().find_map(|line| line.strip_prefix("JNI global refs: "));
     let number = line.and_then(|line| line.split(',').next()?.parse().ok());
     number.unwrap_or_else(|| panic!("no number of global references in {dump}"))
+}
+
+/// Metaspace that is in use. Old versions of classes stay until their compiled code is gone: on JDK 25 until the third collection,
+/// on JDK 17 until it has been swept.
+fn metaspace_kilobytes(jdk: &Jdk, pid: u32) -> f64 {
+    for _ in 0..3 {
+        ask(jdk, pid, "GC.run");
+    }
+    let answer = ask(jdk, pid, "VM.metaspace scale=KB");
+    let number = |word: &str| word.parse::<f64>().ok();
+    let in_use = || {
+        let both = answer.lines().find_map(|line| line.trim().strip_prefix("Both:"))?;
+        let used = both.split(',').find(|part| part.ends_with("used"))?;
+        let free = both.split_once("blocks with ")?.1;
+        Some(number(used.split_whitespace().next()?)? - number(free.split_whitespace().next()?)?)
+    };
+    in_use().unwrap_or_else(|| panic!("no metaspace in {answer}"))
 }
 
 fn arena_kilobytes(profile: &Profile) -> u64 {
@@ -38,12 +60,12 @@ fn arena_kilobytes(profile: &Profile) -> u64 {
     number.unwrap_or_else(|| panic!("no size of the arena in {:?}", profile.run.cost))
 }
 
-/// Attaches so many times, counting and sampling in turns.
+/// Attaches so many times, counting and sampling in turns, by both clocks.
 fn attach_in_turns(jdk: &Jdk, steady: &mut Steady, pairs: u32) -> Holds {
     let mut arena = 0;
     for _ in 0..pairs {
         arena = arena_kilobytes(&steady.attach(&["--exact"]));
-        steady.attach(&["--cpu", "1000"]);
+        steady.attach(&["--cpu", "1000", "--wall", "100"]);
         steady.turn();
     }
     let pid = steady.pid();
@@ -53,6 +75,7 @@ fn attach_in_turns(jdk: &Jdk, steady: &mut Steady, pairs: u32) -> Holds {
         threads: entries(pid, "task"),
         mappings: maps.lines().count(),
         global_references: global_references(jdk, pid),
+        metaspace_kilobytes: metaspace_kilobytes(jdk, pid),
         arena_kilobytes: arena,
     }
 }
@@ -70,6 +93,8 @@ fn attaching_again_and_again_leaves_nothing_more_behind() {
         assert!(after.threads <= before.threads + 4, "{what}");
         assert!(after.global_references <= before.global_references + 8, "{what}");
         assert!(after.mappings <= before.mappings + 40, "{what}");
+        // Old versions do not stay: forty of each class would be a hundred megabytes.
+        assert!(after.metaspace_kilobytes <= before.metaspace_kilobytes + 8192.0, "{what}");
         // Each profile tells anew what VM it is and which threads there are, and may meet a context that none has met before:
         // less than a kilobyte, but arenas grow by 256.
         assert!(after.arena_kilobytes <= before.arena_kilobytes + 512, "{what}");

@@ -1,6 +1,8 @@
 //! Virtual threads: all their frames, none of their carrier's, and their names.
 
-use quipu_e2e::{Program, Run, Shares, percent};
+use std::process::Command;
+
+use quipu_e2e::{Program, Run, Shares, percent, scratch, tools};
 use quipu_profile::{Profile, ThreadKind};
 
 use crate::cpu::assert_nearly_whole;
@@ -97,6 +99,14 @@ fn virtual_threads_that_never_wait_are_told_apart_from_their_carriers() {
         let cpu = Shares::of(&fresh, "cpu");
         let theirs = cpu.total("Fresh", "serve");
         assert!(percent(theirs, served) > 99.0, "{theirs} of {served}; {}", run.said());
+        // Their name is one that can be asked for.
+        let file = scratch("fresh").join("out.quipu");
+        profile.save(&file).expect("a file");
+        let mut report = Command::new(&tools().quipu);
+        let report = report.arg("report").arg(&file).args(["--by", "method", "--thread", "[virtual]"]);
+        let said = report.output().expect("it runs");
+        let text = String::from_utf8_lossy(&said.stdout);
+        assert!(said.status.success() && text.contains("Fresh.burn"), "{text}{said:?}");
         assert_eq!(cpu.total("java.util.concurrent.ForkJoinWorkerThread", "run"), 0);
     });
 }
