@@ -27,6 +27,7 @@ mod ps;
 mod recorded;
 mod report;
 mod run;
+mod screen;
 mod status;
 mod test;
 mod test_api;
