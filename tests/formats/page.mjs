@@ -52,6 +52,8 @@ async function numbersAndControls() {
   const { tab, text, close } = await open('shop');
   const { methods, total, profile } = truth('shop', 'bytecodes');
   assert.match(await text('#subtitle'), new RegExp(`^${total.toLocaleString('en-US')} bytecodes, exact`));
+  const contexts = profile.nodes.parent.filter(parent => parent >= 0).length;
+  assert.ok((await text('#subtitle')).includes(` ${contexts.toLocaleString('en-US')} contexts `), await text('#subtitle'));
   const rows = () => tab.$$eval('#rows tr', list => list.map(row => [...row.children].map(cell => cell.textContent)));
   const calls = truth('shop', 'calls').methods;
   for (const [name, self, inclusive, called] of await rows()) {
@@ -63,6 +65,12 @@ async function numbersAndControls() {
   await tab.click('#sort-total');
   const heaviest = [...methods].sort((a, b) => b[1].total - a[1].total)[0][0];
   assert.ok((await rows())[0][0].startsWith(heaviest), 'sorted by total');
+
+  // Units stand in the head, once.
+  await tab.selectOption('#metric', { label: 'time' });
+  assert.match(await text('#sort-self'), /^Self, (s|ms|µs|ns)/);
+  assert.ok((await rows()).every(row => /^[\d.,]+ [<>\d]/.test(row[1]) && !/\d (s|ms|µs|ns)\b/.test(row[1])), 'numbers alone');
+  await tab.selectOption('#metric', { label: 'bytecodes' });
 
   // Search: the share of all contexts with a match anywhere in them.
   await tab.keyboard.press('/');
@@ -76,10 +84,32 @@ async function numbersAndControls() {
     }
   }
   const share = 100 * weight / total;
-  assert.equal(await text('#matched'), `${share.toFixed(share >= 9.995 ? 1 : 2)} % matched, 1 method`);
+  const matched = `${share.toFixed(share >= 9.995 ? 1 : 2)} % matched, 1 method · `;
+  const boxes = method.filter(m => m >= 0 && `${profile.methods[m].class}.${profile.methods[m].method}`.toLowerCase().includes('hashmap.p')).length;
+  assert.ok((await text('#matched')).startsWith(matched), await text('#matched'));
+  const [, inSight, count] = / (\d+) of (\d+) in the graph$/.exec(await text('#matched'));
+  assert.equal(inSight, '1');
+  assert.ok(Number(count) >= 1 && Number(count) <= boxes, `${count} boxes of ${boxes} contexts`);
+  // Every match in turn, around the end, and back; the search keeps its field.
+  for (const [key, at] of [['Enter', 1 % count + 1], ['Shift+Enter', 1], ['Shift+Enter', count]]) {
+    await tab.keyboard.press(key);
+    assert.ok((await text('#matched')).endsWith(` ${at} of ${count} in the graph`), `${key}: ${await text('#matched')}`);
+    assert.match(await text('#detail'), /HashMap\.p/i);
+  }
+  // A click on a row shows who calls it and whom it calls; the search stays.
+  await tab.click('#rows tr');
+  const put = method.findIndex(m => m >= 0 && `${profile.methods[m].class}.${profile.methods[m].method}`.toLowerCase().includes('hashmap.p'));
+  const caller = profile.methods[method[parent[put]]];
+  assert.ok((await text('#around')).includes(`${caller.class}.${caller.method}`), await text('#around'));
+  assert.equal(await tab.inputValue('#query'), 'hashmap.P');
+  assert.equal((await rows()).length, 1);
+  await tab.click('#around .close');
+  assert.ok(await tab.isHidden('#around'));
+  await tab.focus('#query');
   assert.deepEqual(await tab.$$eval('#rows mark', marks => marks.map(mark => mark.textContent)), ['HashMap.', 'p']);
   await tab.keyboard.press('Escape');
   assert.equal(await text('#matched'), '');
+  await tab.keyboard.press('0');
 
   // Arrow keys, zoom in, zoom out.
   for (const key of ['ArrowDown', 'ArrowDown', 'ArrowDown', 'Enter']) await tab.keyboard.press(key);
@@ -159,7 +189,7 @@ async function largeAndDeep() {
   const start = Date.now();
   const { tab, text, shot, close } = await open('large');
   const loaded = Date.now() - start;
-  assert.match(await text('#notice'), /^This page holds the [\d,]+ heaviest of [\d,]+ contexts/);
+  assert.match(await text('#notice'), /^This page draws the [\d,]+ heaviest of [\d,]+ contexts/);
   const step = async keys => {
     const from = Date.now();
     for (const key of keys) await tab.keyboard.press(key);

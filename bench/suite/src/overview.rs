@@ -60,6 +60,32 @@ pub fn table(rows: &[Row]) -> Table {
     table
 }
 
+/// Kinds that a reader of the README asks for first, cheapest first.
+const FIRST: [&str; 5] = ["cpu", "wall", "contexts-none", "exact-app", "exact"];
+
+/// Five lines: what each of Quipu's main kinds costs on the oldest JDK that it ran on.
+pub fn short(rows: &[Row]) -> Table {
+    let all = table(rows);
+    let mut short = Table::new(&[
+        "question",
+        "kind",
+        "JDK",
+        "programs",
+        "wall ×",
+        "least–most",
+        "CPU ×",
+        "start ×",
+        "memory ×",
+    ]);
+    for kind in FIRST {
+        let of_kind = all.rows.iter().filter(|row| row[1] == kind);
+        if let Some(row) = of_kind.min_by_key(|row| row[2].parse::<u32>().unwrap_or(u32::MAX)) {
+            short.rows.push([&row[..6], &row[7..]].concat());
+        }
+    }
+    short
+}
+
 /// Quipu's first kind that answers the question, with the same programs.
 fn same_programs<'a>(rows: &'a [Row], (question, jdk): (&str, u32), of: &[&Row]) -> Vec<&'a Row> {
     let ours = |row: &&Row| row.question == question && row.jdk == jdk && row.origin == Origin::Kind;
@@ -127,5 +153,21 @@ mod tests {
         assert_eq!(column(3), ["2", "1", "1 of 2"]);
         assert_eq!(column(4), ["4.00", "3.00", "8.00"]);
         assert_eq!(column(6), ["", "", "2.00"], "on program a only");
+    }
+
+    #[test]
+    fn the_short_table_has_the_first_kinds_on_the_oldest_jdk() {
+        let mut newer = row("a", "cpu", Origin::Kind, &[9.0, 9.0]);
+        newer.jdk = 25;
+        let rows = [
+            row("a", "exact", Origin::Kind, &[2.0, 2.0]),
+            newer,
+            row("a", "cpu", Origin::Kind, &[1.0, 1.0]),
+            row("a", "async-cpu", Origin::Peer, &[1.0, 1.0]),
+        ];
+        let short = super::short(&rows);
+        let kinds: Vec<[&str; 2]> = short.rows.iter().map(|row| [row[1].as_str(), row[2].as_str()]).collect();
+        assert_eq!(kinds, [["cpu", "17"], ["exact", "17"]]);
+        assert!(short.rows.iter().all(|row| row.len() == 9));
     }
 }

@@ -107,7 +107,7 @@ pub fn markdown(setting: &Setting, rows: &[Row]) -> String {
 
 /// The README's table, with where and when.
 pub fn short_markdown(setting: &Setting, rows: &[Row]) -> String {
-    format!("{}\n{}", overview::table(rows).markdown(), setting.markdown())
+    format!("{}\n{}", overview::short(rows).markdown(), setting.markdown())
 }
 
 /// Replaces what is between the markers of a section in a document.

@@ -28,6 +28,7 @@ mod progress;
 mod ps;
 mod report;
 mod run;
+mod screen;
 mod signals;
 mod status;
 mod test;

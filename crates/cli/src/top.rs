@@ -1,25 +1,28 @@
 //! `quipu top`: hot methods and threads of a JVM, live.
 
-use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
 use clap::Args;
 use quipu_collector::arena::ArenaFile;
 use quipu_collector::attach::{Attach as Channel, Target};
 use quipu_collector::control::ControlError;
 use quipu_collector::import::{self, Baseline};
 use quipu_collector::jvms::Collections;
-use quipu_profile::Profile;
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event};
 
 use crate::agent;
 use crate::attach::{Waited, find, seconds, wait};
 use crate::ctl::{ask, ensure_agent};
 use crate::exit::{DONE, Failure};
+use crate::screen::{Asked, Picture, Screen};
 
 /// Show the hot methods and threads of a JVM, live, in the terminal.
 ///
-/// It samples CPU time while it runs, unless somebody does already, and leaves the JVM as it found it.
+/// It samples CPU time while it runs, unless somebody does already, and leaves the JVM as it found it. Keys: q quits, a shows
+/// what is not Java, too, s sorts by another column, space pauses.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -40,11 +43,15 @@ pub struct Top {
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rate: u32,
 
-    /// Methods to show
+    /// Functions that are not Java, and threads that run no Java, too
+    #[arg(long)]
+    all: bool,
+
+    /// Methods to show where the output is no terminal; on one, as many as fit
     #[arg(long, value_name = "N", default_value_t = 20)]
     rows: usize,
 
-    /// End after so many pictures; with Ctrl-C if absent
+    /// Print so many pictures and end; otherwise it ends with the key q
     #[arg(long, value_name = "N")]
     rounds: Option<u64>,
 }
@@ -73,33 +80,87 @@ impl Top {
     }
 
     fn show(&self, pid: u32, target: &Target) -> anyhow::Result<()> {
-        let arena = ArenaFile::of_process(pid).map_err(Failure::target)?;
-        let mut arena = arena.ok_or_else(|| Failure::target(ControlError::NoAgent))?;
-        let mut before = Baseline::read(&arena.read()?).map_err(Failure::target)?;
-        let mut then = Instant::now();
-        let mut heap = Heap::of(pid)?;
+        let mut looks = Looks::begin(pid)?;
+        let mut screen = Screen::new(pid, self.all);
+        if self.rounds.is_none() && io::stdout().is_terminal() {
+            let mut terminal = ratatui::try_init().context("cannot use the terminal")?;
+            let shown = self.interact(&mut terminal, &mut screen, target, &mut looks);
+            ratatui::restore();
+            return shown;
+        }
         let mut rounds = 0;
-        while self.rounds.is_none_or(|most| rounds < most) {
-            if wait(target, Some(self.every), || false)? != Waited::Enough {
-                break;
-            }
-            let heap_before = std::mem::replace(&mut heap, Heap::of(pid)?);
-            let bytes = arena.read()?;
-            let profile = import::profile_since(&bytes, Some(&before)).map_err(Failure::target)?;
-            let elapsed = then.elapsed();
-            then = Instant::now();
-            before = Baseline::read(&bytes).map_err(Failure::target)?;
+        while self.rounds.is_none_or(|most| rounds < most)
+            && wait(target, Some(self.every), || false)? == Waited::Enough
+        {
+            screen.show(looks.next()?);
             let mut out = io::stdout().lock();
-            if out.is_terminal() {
-                // To the upper left corner, and nothing below it.
-                out.write_all(b"\x1b[H\x1b[J")?;
-            }
-            out.write_all(picture(&profile, pid, elapsed, self.rows).as_bytes())?;
-            out.write_all(heap.since(&heap_before, elapsed).as_bytes())?;
+            out.write_all(screen.text(self.rows).as_bytes())?;
             out.flush()?;
             rounds += 1;
         }
         Ok(())
+    }
+
+    /// Draws, and does what keys say, until one says to end or the target does.
+    fn interact(
+        &self,
+        terminal: &mut DefaultTerminal,
+        screen: &mut Screen,
+        target: &Target,
+        looks: &mut Looks,
+    ) -> anyhow::Result<()> {
+        loop {
+            let next = Instant::now() + self.every;
+            loop {
+                terminal.draw(|frame| screen.draw(frame))?;
+                let left = next.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    break;
+                }
+                // A window that changes its size is an event, too, and drawing looks at the size.
+                if event::poll(left.min(TICK))?
+                    && let Event::Key(key) = event::read()?
+                    && screen.key(key) == Asked::Quit
+                {
+                    return Ok(());
+                }
+                if Target::find(target.pid()).is_err() {
+                    return Ok(());
+                }
+            }
+            screen.show(looks.next()?);
+        }
+    }
+}
+
+/// How long keys are waited for before the target is looked after.
+const TICK: Duration = Duration::from_millis(200);
+
+/// Looks at the target, each at what was done since the one before.
+struct Looks {
+    pid: u32,
+    arena: ArenaFile,
+    before: Baseline,
+    heap: Heap,
+    then: Instant,
+}
+
+impl Looks {
+    fn begin(pid: u32) -> anyhow::Result<Looks> {
+        let arena = ArenaFile::of_process(pid).map_err(Failure::target)?;
+        let mut arena = arena.ok_or_else(|| Failure::target(ControlError::NoAgent))?;
+        let before = Baseline::read(&arena.read()?).map_err(Failure::target)?;
+        Ok(Looks { pid, arena, before, heap: Heap::of(pid)?, then: Instant::now() })
+    }
+
+    fn next(&mut self) -> anyhow::Result<Picture> {
+        let heap_before = std::mem::replace(&mut self.heap, Heap::of(self.pid)?);
+        let bytes = self.arena.read()?;
+        let profile = import::profile_since(&bytes, Some(&self.before)).map_err(Failure::target)?;
+        let elapsed = self.then.elapsed();
+        self.then = Instant::now();
+        self.before = Baseline::read(&bytes).map_err(Failure::target)?;
+        Ok(Picture { profile, elapsed, heap: self.heap.since(&heap_before, elapsed) })
     }
 }
 
@@ -138,52 +199,6 @@ impl Heap {
             // It keeps no performance data, or we may not read it.
             _ => "unknown".to_owned(),
         };
-        format!("allocated: {allocated}   collections: {collections}\n\n")
+        format!("allocated: {allocated}   collections: {collections}")
     }
-}
-
-/// Threads and methods by CPU time, the most first; 100 % is one processor.
-fn picture(profile: &Profile, pid: u32, elapsed: Duration, rows: usize) -> String {
-    const THREADS: usize = 8;
-    let mut out = String::new();
-    let percent = |nanos: u64| 100.0 * nanos as f64 / elapsed.as_nanos().max(1) as f64;
-    let Some(cpu) = profile.metric("cpu") else {
-        return format!("{pid} used no CPU time in {:.1} s\n\n", elapsed.as_secs_f64());
-    };
-    // Writing to a String cannot fail.
-    let _ = writeln!(
-        out,
-        "{pid} {}: {:.1} % of a processor in {:.1} s",
-        profile.meta.target.main,
-        percent(cpu.total()),
-        elapsed.as_secs_f64()
-    );
-    let mut threads: Vec<(u64, &str)> = profile
-        .threads()
-        .iter()
-        .zip(profile.totals_by_thread(cpu))
-        .map(|(thread, nanos)| (nanos, profile.str(thread.name)))
-        .collect();
-    threads.sort_by_key(|&(nanos, name)| (std::cmp::Reverse(nanos), name));
-    let _ = writeln!(out, "\n  CPU %  THREAD");
-    for (nanos, name) in threads.iter().filter(|(nanos, _)| *nanos > 0).take(THREADS) {
-        let _ = writeln!(out, "{:>7.1}  {}", percent(*nanos), printable(name));
-    }
-    let totals = profile.totals_by_method(cpu);
-    let mut methods: Vec<(u64, u64, String)> = (0..profile.methods().len())
-        .map(|id| (totals.own[id], totals.total[id], profile.method_name(id as u32)))
-        .filter(|(own, _, _)| *own > 0)
-        .collect();
-    methods.sort_by(|a, b| (b.0, b.1, &a.2).cmp(&(a.0, a.1, &b.2)));
-    let _ = writeln!(out, "\n SELF %  TOTAL %  METHOD");
-    for (own, total, name) in methods.iter().take(rows) {
-        let _ = writeln!(out, "{:>7.1}  {:>7.1}  {}", percent(*own), percent(*total), printable(name));
-    }
-    out.push('\n');
-    out
-}
-
-/// Names are the target's: they must not steer the terminal.
-fn printable(name: &str) -> String {
-    name.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }

@@ -4,7 +4,7 @@ const $ = id => document.getElementById(id);
 const input = /** @type {HTMLInputElement} */ ($('query'));
 const metricChoice = /** @type {HTMLSelectElement} */ ($('metric'));
 const threadChoice = /** @type {HTMLSelectElement} */ ($('thread'));
-const state = { metric: raw.metric, thread: -1, view: 'top', matcher: null, found: null, path: [] };
+const state = { metric: raw.metric, thread: -1, view: 'top', matcher: null, found: null, path: [], boxes: [], at: -1, around: -1 };
 
 function currentRoot() {
   return state.thread < 0 ? (threadRoots.length === 1 ? threadRoots[0] : 0) : threadRoots[state.thread];
@@ -82,15 +82,63 @@ function search() {
   const root = currentRoot(), total = totals(state.metric)[root];
   state.found = state.matcher && matches(state.matcher, root, state.metric);
   flame.hit = state.found && state.found.hit;
-  const out = $('matched');
-  out.replaceChildren();
-  if (state.matcher && state.matcher.problem) out.append(state.matcher.problem);
-  else if (state.found) {
-    out.append(element('b', '', percent(state.found.weight, total)), ` matched, ${whole(state.found.found)} ${state.found.found === 1 ? 'method' : 'methods'}`);
-  }
+  state.boxes = state.found ? matchingBoxes(flame.graph, state.found.hit) : [];
+  state.at = flame.selected = -1;
+  told();
   table.shown = PAGE_ROWS;
-  drawTable({ ...state, total, pick: name => { input.value = name; search(); frame.scrollIntoView({ block: 'nearest' }); } });
+  drawTable({ ...state, total, pick: method => { state.around = method; around(); } });
+  around();
   redraw();
+}
+
+/** Says how much matches, and which of the matches is the one in sight. */
+function told() {
+  const out = $('matched'), { matcher, found, boxes, at } = state;
+  out.replaceChildren();
+  if (matcher && matcher.problem) out.append(matcher.problem);
+  else if (found) {
+    out.append(element('b', '', percent(found.weight, totals(state.metric)[currentRoot()])),
+      ` matched, ${whole(found.found)} ${found.found === 1 ? 'method' : 'methods'}`);
+    if (boxes.length) out.append(` · ${at < 0 ? '' : whole(at + 1) + ' of '}${whole(boxes.length)} in the graph`);
+  }
+}
+
+/** Brings the next match into sight, or the one before it. */
+function step(by) {
+  if (!state.boxes.length) return;
+  state.at = state.at < 0 ? (by > 0 ? 0 : state.boxes.length - 1) : (state.at + by + state.boxes.length) % state.boxes.length;
+  const box = state.boxes[state.at], { graph } = flame;
+  // Too narrow to be seen, or out of the part that is shown: from the nearest caller that makes it wide enough. Bottom up,
+  // a zoom makes another graph; there it is only scrolled to.
+  const narrow = graph.w[box] < (flame.to - flame.from) / 400;
+  if (state.view === 'top' && (narrow || graph.x[box] + graph.w[box] <= flame.from || graph.x[box] >= flame.to)) {
+    let above = box;
+    while (graph.parent[above] >= 0 && graph.w[graph.parent[above]] <= graph.w[box] * 50) above = graph.parent[above];
+    zoom(above);
+  }
+  flame.selected = box;
+  scrollToRow(graph.depth[box]);
+  detail(box);
+  told();
+  redraw();
+}
+
+/** Who calls a method and whom it calls, in the part that is shown; the search stays as it is. */
+function around() {
+  const panel = $('around'), info = raw.metrics[state.metric];
+  panel.hidden = state.around < 0;
+  if (panel.hidden) return;
+  const { callers, callees, total } = neighbours(state.around, currentRoot(), state.metric);
+  const list = (title, entries) => element('div', '', element('h3', '', title), ...entries.slice(0, 12).map(([method, extra, value]) => {
+    const name = element(method >= 0 ? 'button' : 'span', 'who', frameName(method, extra));
+    if (method >= 0) name.addEventListener('click', () => { state.around = method; around(); });
+    return element('p', '', element('span', 'num', amount(value, info)), element('span', 'pct', percent(value, total)), name);
+  }), ...(entries.length > 12 ? [element('p', '', `and ${whole(entries.length - 12)} more`)] : []),
+  ...(entries.length ? [] : [element('p', '', 'nobody')]));
+  const close = element('button', 'close', 'Close');
+  close.addEventListener('click', () => { state.around = -1; around(); });
+  panel.replaceChildren(element('b', '', methods[state.around].full + methods[state.around].signature), close,
+    element('div', 'sides', list('Called by', callers), list('Calls', callees)));
 }
 
 /** The lines of the tooltip and of the bar under the graph. */
@@ -104,7 +152,7 @@ function facts(box) {
   if (state.view === 'top' && graph.method[box] >= 0) {
     raw.metrics.forEach((metric, m) => {
       const node = currentRoot() + box;
-      if (m !== state.metric) result.push(metric.count
+      if (m !== state.metric && totals(m)[currentRoot()] > 0) result.push(metric.count
         ? [metric.name, whole(tree.self[m][node]), '']
         : [metric.name, amount(totals(m)[node], metric), percent(totals(m)[node], totals(m)[currentRoot()])]);
     });
@@ -171,6 +219,8 @@ function setTheme(theme) {
 
 const keys = [
   ['/', 'search', () => input.focus()],
+  ['n', 'next match', () => step(1)],
+  ['N', 'match before', () => step(-1)],
   ['m', 'next metric', () => { metricChoice.selectedIndex = (metricChoice.selectedIndex + 1) % metricChoice.length; metricChoice.dispatchEvent(new Event('change')); }],
   ['b', 'top down or bottom up', () => setView(state.view === 'top' ? 'bottom' : 'top')],
   ['t', 'light or dark', () => setTheme(flame.theme === 'light' ? 'dark' : 'light')],
@@ -182,7 +232,7 @@ document.addEventListener('keydown', event => {
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
   if (event.target === input) {
     if (event.key === 'Escape') { input.value = ''; search(); frame.focus(); }
-    if (event.key === 'Enter') frame.focus();
+    if (event.key === 'Enter') step(event.shiftKey ? -1 : 1);
     return;
   }
   if (event.target instanceof HTMLSelectElement) return;
@@ -219,7 +269,7 @@ frame.addEventListener('click', event => {
 });
 frame.addEventListener('scroll', () => { unhover(); redraw(); });
 new ResizeObserver(redraw).observe(frame);
-input.addEventListener('input', search);
+input.addEventListener('input', () => { search(); step(1); });
 $('view-top').addEventListener('click', () => setView('top'));
 $('view-bottom').addEventListener('click', () => setView('bottom'));
 for (const name of ['top', 'bottom']) {
@@ -249,7 +299,7 @@ function start() {
   $('title').textContent = raw.title;
   for (const [key, value] of raw.facts) $('facts').append(element('dt', '', key), element('dd', '', value));
   for (const [key, text] of keys) $('keys').append(element('dt', '', element('kbd', '', /** @type {string} */ (key))), element('dd', '', /** @type {string} */ (text)));
-  for (const [key, text] of [['↑ ↓ ← →', 'move in the flame graph'], ['Enter', 'zoom in'], ['Esc', 'zoom out, leave the search']]) {
+  for (const [key, text] of [['↑ ↓ ← →', 'move in the flame graph'], ['Enter', 'zoom in; in the search, next match'], ['Esc', 'zoom out, leave the search']]) {
     $('keys').append(element('dt', '', element('kbd', '', key)), element('dd', '', text));
   }
   raw.metrics.forEach((metric, i) => metricChoice.append(new Option(metric.name, String(i), false, i === state.metric)));
@@ -257,7 +307,7 @@ function start() {
   raw.threads.forEach((_, i) => threadChoice.append(new Option(threadName(i), String(i))));
   $('thread-label').hidden = raw.threads.length < 2;
   const notices = [...raw.notices];
-  if (raw.folded) notices.unshift(`This page holds the ${whole(raw.contexts - raw.folded)} heaviest of ${whole(raw.contexts)} contexts. The other ${whole(raw.folded)} are drawn as “folded” next to their siblings: totals are complete. The method table is counted over all contexts.`);
+  if (raw.folded) notices.unshift(`This page draws the ${whole(raw.drawn - raw.folded)} heaviest of ${whole(raw.drawn)} contexts${raw.drawn < raw.contexts ? ', those of one caller together' : ''}. The other ${whole(raw.folded)} are drawn as “folded” next to their siblings: totals are complete. The method table is counted over all contexts.`);
   if (notices.length) { $('notice').hidden = false; $('notice').textContent = notices.join(' '); }
   setTheme(preference.matches ? 'dark' : 'light');
   describe();

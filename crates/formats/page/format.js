@@ -27,6 +27,17 @@ function amount(value, metric) {
   return (size === 1 ? whole(value) : (value / size).toFixed(2)) + ' ' + unit;
 }
 
+/** The unit that suits the largest of some values: a column has one, in its head. */
+function columnUnit(largest, metric) {
+  const scale = scales[metric.unit];
+  return scale ? scale.find(([size]) => largest >= size) || scale[scale.length - 1] : [1, ''];
+}
+
+/** A value in a column's unit. */
+function inUnit(value, [size]) {
+  return size === 1 ? whole(value) : (value / size).toFixed(2);
+}
+
 function exact(value, metric) {
   const number = whole(value) + ' ' + (metric.unit === 'count' ? metric.name : metric.unit);
   return scales[metric.unit] && value >= 1000 ? `${amount(value, metric)} (${number})` : number;

@@ -133,3 +133,29 @@ function bottomUp(root, metric, path, zoomed) {
   for (let i = 1; i < graph.count; i++) graph.own[graph.parent[i]] -= graph.w[i];
   return { graph, target };
 }
+
+/** Callers and callees of a method below `root`, heaviest first: [method, extra, value]. Recursion counts once. */
+function neighbours(method, root, metric) {
+  const sums = totals(metric), callers = new Map(), callees = new Map();
+  const add = (map, node, value) => {
+    const key = tree.method[node] >= 0 ? tree.method[node] : 'x' + tree.method[node] + (tree.method[node] === ROOT ? ':' + tree.extra[node] : '');
+    const entry = map.get(key) || [tree.method[node], tree.extra[node], 0];
+    entry[2] += value;
+    map.set(key, entry);
+  };
+  let total = 0, until = 0;
+  const parent = [];
+  for (let node = root; node < tree.end[root]; node++) {
+    while (parent.length && tree.end[parent[parent.length - 1]] <= node) parent.pop();
+    const above = parent[parent.length - 1];
+    if (tree.method[node] === method && node >= until) {
+      until = tree.end[node];
+      total += sums[node];
+      if (above !== undefined) add(callers, above, sums[node]);
+    }
+    if (above !== undefined && tree.method[above] === method && tree.method[node] !== method) add(callees, node, sums[node]);
+    parent.push(node);
+  }
+  const ranked = map => [...map.values()].filter(entry => entry[2] > 0).sort((a, b) => b[2] - a[2]);
+  return { callers: ranked(callers), callees: ranked(callees), total };
+}

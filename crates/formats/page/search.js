@@ -20,6 +20,13 @@ function matcherFor(query) {
   return { ranges, test: text => { pattern.lastIndex = 0; return pattern.test(text); } };
 }
 
+/** Boxes of a graph that match, from left to right and from the top down. */
+function matchingBoxes(graph, hit) {
+  const boxes = [];
+  for (let box = 0; box < graph.method.length; box++) if (graph.w[box] > 0 && hit(graph.method[box], graph.extra[box])) boxes.push(box);
+  return boxes.sort((a, b) => graph.x[a] - graph.x[b] || graph.depth[a] - graph.depth[b]);
+}
+
 /** Which methods and threads match, and how much of `root` runs in or below a match, each part counted once. */
 function matches(matcher, root, metric) {
   const byMethod = new Uint8Array(methods.length), byThread = new Uint8Array(raw.threads.length);

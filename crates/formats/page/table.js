@@ -22,8 +22,9 @@ function methodRows(thread) {
   return result;
 }
 
-function tableColumns(metric) {
-  const calls = raw.metrics.findIndex(m => m.count);
+function tableColumns(metric, rows) {
+  let calls = raw.metrics.findIndex(m => m.count);
+  if (calls >= 0 && !rows.some(row => row.self[calls] > 0)) calls = -1;
   const columns = [{ key: 'name', label: 'Method' }];
   if (raw.metrics[metric].count) {
     columns.push({ key: 'self', label: raw.metrics[metric].name });
@@ -34,15 +35,18 @@ function tableColumns(metric) {
   return { columns, calls };
 }
 
-/** @param {{thread: number, metric: number, total: number, matcher: any, found: any, pick: (name: string) => void}} state */
+/** @param {{thread: number, metric: number, total: number, matcher: any, found: any, pick: (method: number) => void}} state */
 function drawTable(state) {
   const { metric, matcher, found } = state, info = raw.metrics[metric];
-  const { columns, calls } = tableColumns(metric);
+  const { rows, rest } = methodRows(state.thread);
+  const { columns, calls } = tableColumns(metric, rows);
+  const unit = columnUnit(rows.reduce((most, row) => Math.max(most, row.total[metric], row.self[metric]), 0), info);
   if (!columns.some(column => column.key === table.sort)) table.sort = 'self';
   const head = document.getElementById('columns');
   const focused = document.activeElement && document.activeElement.closest('th') && document.activeElement.id;
   head.replaceChildren(...columns.map(({ key, label }) => {
-    const button = element('button', '', label + (key === table.sort ? table.descending ? ' ↓' : ' ↑' : ''));
+    const units = unit[1] && (key === 'self' || key === 'total') ? `, ${unit[1]}` : '';
+    const button = element('button', '', label + units + (key === table.sort ? table.descending ? ' ↓' : ' ↑' : ''));
     button.id = 'sort-' + key;
     button.addEventListener('click', () => {
       table.descending = key === table.sort ? !table.descending : key !== 'name';
@@ -56,7 +60,6 @@ function drawTable(state) {
   }));
   if (focused) document.getElementById(focused)?.focus();
 
-  const { rows, rest } = methodRows(state.thread);
   const value = {
     name: row => methods[row.method].full, self: row => row.self[metric],
     total: row => row.total[metric], calls: row => row.self[calls],
@@ -86,15 +89,15 @@ function drawTable(state) {
       else {
         const bar = element('i');
         bar.style.width = Math.min(100, 100 * number / (state.total || 1)) + '%';
-        cell.append(amount(number, info), ' ', element('span', 'pct', percent(number, state.total)), element('div', 'fill', bar));
+        cell.append(inUnit(number, unit), ' ', element('span', 'pct', percent(number, state.total)), element('div', 'fill', bar));
         cell.title = exact(number, info);
       }
       line.append(cell);
     }
     line.tabIndex = 0;
-    line.addEventListener('click', () => state.pick(method.full));
+    line.addEventListener('click', () => state.pick(row.method));
     line.addEventListener('keydown', event => {
-      if (event.key === 'Enter') state.pick(method.full);
+      if (event.key === 'Enter') state.pick(row.method);
       const to = event.key === 'ArrowDown' ? line.nextElementSibling : event.key === 'ArrowUp' ? line.previousElementSibling : null;
       if (to) { event.preventDefault(); /** @type {HTMLElement} */ (to).focus(); }
     });

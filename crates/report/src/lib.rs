@@ -38,7 +38,7 @@ pub use narrow::{Narrowed, Narrowing, only_thread};
 pub use number::{grouped, in_unit};
 pub use overlap::{overlap_json, overlap_text};
 pub use style::Style;
-pub use table::printable;
+pub use table::{printable, shortened};
 
 use columns::Selection;
 use quipu_profile::{MethodId, Profile};

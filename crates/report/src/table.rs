@@ -238,6 +238,11 @@ fn width(text: &str) -> usize {
     text.chars().count()
 }
 
+/// A name in so many columns: the middle of one that is too long is an ellipsis.
+pub fn shortened(name: &str, columns: usize) -> String {
+    shorten(name, columns, "…").chars().take(columns).collect()
+}
+
 /// Cuts the middle out of a name that is too long: package and method are at its ends.
 pub(crate) fn shorten(name: &str, room: usize, dots: &str) -> String {
     let length = width(name);

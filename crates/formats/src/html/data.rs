@@ -21,11 +21,14 @@ pub(super) fn write(
     profile: &Profile,
     options: &Options,
     main: MetricId,
+    contexts: usize,
     out: &mut dyn Write,
 ) -> Result<(), ExportError> {
     // A picture needs values that add up; peaks do not.
     let metrics: Vec<&Metric> = (profile.metrics().iter().enumerate())
-        .filter(|(id, metric)| *id as MetricId == main || metric.spec().aggregation != Aggregation::Max)
+        .filter(|(id, metric)| {
+            *id as MetricId == main || (metric.spec().aggregation != Aggregation::Max && metric.total() > 0)
+        })
         .map(|(_, metric)| metric)
         .collect();
     let columns: Vec<&[u64]> = metrics.iter().map(|metric| metric.values()).collect();
@@ -50,10 +53,10 @@ pub(super) fn write(
     }
     let name = profile.metrics()[main as usize].name();
     let shown = metrics.iter().position(|metric| metric.name() == name).unwrap_or(0);
-    let contexts = profile.tree().len() - profile.threads().len();
+    let drawn = profile.tree().len() - profile.threads().len();
     write!(
         out,
-        r#"],"metric":{shown},"contexts":{contexts},"folded":{},"methodCount":{},"threads":["#,
+        r#"],"metric":{shown},"contexts":{contexts},"drawn":{drawn},"folded":{},"methodCount":{},"threads":["#,
         cut.folded,
         profile.methods().len()
     )?;

@@ -33,6 +33,7 @@ const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), ExportError> {
     let main = options.metric_id(profile)?;
     // A flame graph shows who called whom, not from which line.
+    let contexts = profile.tree().len() - profile.threads().len();
     let merged = profile.has_sites().then(|| profile.without_sites());
     let profile = merged.as_ref().unwrap_or(profile);
     let title = escaped(&names::clean(&options.title(profile)));
@@ -54,7 +55,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
 {BODY}<script type="application/json" id="data">"#,
         env!("CARGO_PKG_VERSION")
     )?;
-    data::write(profile, options, main, &mut NoTags { out })?;
+    data::write(profile, options, main, contexts, &mut NoTags { out })?;
     write!(out, "</script>\n<script>{SCRIPT}</script>\n</body>\n</html>\n")?;
     Ok(())
 }
