@@ -38,8 +38,13 @@ fn edges(profile: &Profile, options: &Options, selection: &Selection) -> Result<
         let edge = graph.edges[*row];
         wanted[edge.caller as usize] || wanted[edge.callee as usize]
     };
-    let mut rows: Vec<usize> =
-        (0..graph.edges.len()).filter(is_wanted).filter(|&row| columns.worth(row)).collect();
+    // Calls of what is opaque have a weight and nothing of the metric that other tables are ranked by.
+    let sum = weights.iter().fold(0u64, |sum, &weight| sum.saturating_add(weight));
+    let is_worth = |row: &usize| match weights[*row] {
+        0 => columns.worth(*row),
+        weight => share(weight, sum) >= selection.min,
+    };
+    let mut rows: Vec<usize> = (0..graph.edges.len()).filter(is_wanted).filter(is_worth).collect();
     rows.sort_by_key(|&row| std::cmp::Reverse(weights[row]));
     Ok(Edges { graph, columns, weights, rows })
 }
