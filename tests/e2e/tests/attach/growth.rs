@@ -1,9 +1,7 @@
 //! What is left behind in the target. Memory that the VM keeps for versions of classes is its own; docs/attach.md has
 //! figures. What is ours must not grow.
 
-use std::process::Command;
-
-use quipu_e2e::{Jdk, on_every_jdk};
+use quipu_e2e::{Command, Jdk, on_every_jdk};
 use quipu_profile::Profile;
 
 use crate::steady::Steady;

@@ -1,9 +1,9 @@
 //! A program that does the same thing for ever, with one set of methods or, after a turn, with another.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{ChildStdout, Stdio};
 
-use quipu_e2e::{Jdk, classes, scratch, tools};
+use quipu_e2e::{Child, Command, Jdk, classes, scratch, tools};
 use quipu_profile::Profile;
 
 /// Long enough for a busy thread to be sampled on a machine that is busy with other things.

@@ -1,8 +1,6 @@
 //! Virtual threads: all their frames, none of their carrier's, and their names.
 
-use std::process::Command;
-
-use quipu_e2e::{Program, Run, Shares, percent, scratch, tools};
+use quipu_e2e::{Command, Program, Run, Shares, percent, scratch, tools};
 use quipu_profile::{Profile, ThreadKind};
 
 use crate::cpu::assert_nearly_whole;
