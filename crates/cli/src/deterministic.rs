@@ -11,6 +11,14 @@ const FLAGS: [(&str, &str); 3] = [
     ("-Xshare:off", "class data sharing"),
 ];
 
+/// From this release on, compiled code sorts and divides arrays with vector instructions where the processor has them, and
+/// leaves elements in another order in between: what is compared later depends on what was compiled when.
+const SORTS_BY_VECTORS: u32 = 22;
+const SORTING: [(&str, &str); 2] = [
+    ("-XX:+UnlockDiagnosticVMOptions", ""),
+    ("-XX:DisableIntrinsic=_arraySort,_arrayPartition", "sorting of arrays"),
+];
+
 /// A flag and what it pins; empty for flags that only allow another.
 pub type Flags = Vec<(&'static str, &'static str)>;
 
@@ -23,7 +31,12 @@ pub fn flags(program: &OsStr) -> Flags {
         Some(21..) => "-XX:hashCode=5",
         _ => "-XX:hashCode=3",
     };
-    with_hash_codes(hash)
+    let mut flags = with_hash_codes(hash);
+    // Known of the JVM that is started itself only: an older one refuses to start with names that it does not know.
+    if java_feature(program).is_some_and(|feature| feature >= SORTS_BY_VECTORS) {
+        flags.extend(SORTING);
+    }
+    flags
 }
 
 /// For tests: the agent sets the thread's own state to the same at the beginning of each.
