@@ -161,7 +161,7 @@ pub mod node {
     pub const PARENT: u64 = 4;
     /// `u64`: calls that were counted in slots which hold another child now.
     pub const CALLS: u64 = 8;
-    /// `u64`: the same for bytecodes; beyond what follows from the calls (see `docs/exact.md`). The number of samples if
+    /// `u64`: the same for bytecodes; beyond what follows from the calls (see `docs/kinds/exact.md`). The number of samples if
     /// the method is sampled.
     pub const BYTECODES: u64 = 16;
     /// `u16`: size of the node in units of 8 bytes.

@@ -14,6 +14,11 @@
 //! # Ok::<(), quipu_kinds::Wrong>(())
 //! ```
 
+/// The example of a new kind in CONTRIBUTING.md compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../CONTRIBUTING.md")]
+struct Contributing;
+
 mod chosen;
 mod kinds;
 mod table;

@@ -5,8 +5,8 @@
 //! - It knows no JVM. Ids are given to it, and what it has to know of other classes it asks through [`Known`].
 //! - A method that cannot be rewritten is left as it was, with the reason ([`Left`]); the others are not affected.
 //!
-//! [`exact`](mod@exact) inserts the probes of exact profiles; `docs/exact.md` describes the scheme. `sampling` inserts
-//! those of samples every so many bytecodes; that is `docs/bytecode-sampling.md`.
+//! [`exact`](mod@exact) inserts the probes of exact profiles; `docs/kinds/exact.md` describes the scheme. `sampling` inserts
+//! those of samples every so many bytecodes; that is `docs/kinds/bytecodes.md`.
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(test),

@@ -143,7 +143,7 @@ fn bytecodes(laboratory: &Laboratory, programs: &[String]) -> anyhow::Result<()>
         all.insert(program.name.clone(), sampled);
         remember(&file, &all)?;
     }
-    let document = laboratory.at("docs/bytecode-sampling-accuracy.md");
+    let document = laboratory.at("docs/measurements/bytecode-sampling-accuracy.md");
     fs::write(document, bytecodes_document(&all)?)?;
     let line = |jitter, of: Measure| -> Vec<(f64, f64)> {
         EVERY.iter().filter_map(|&n| Some((n as f64, mean(&all, n, jitter, of)?))).collect()
@@ -158,7 +158,7 @@ fn bytecodes(laboratory: &Laboratory, programs: &[String]) -> anyhow::Result<()>
             ("R = 100".to_owned(), line(100, |_, at| at.overlap)),
         ],
     };
-    fs::write(laboratory.at("docs/bytecode-sampling-accuracy.svg"), accuracy.svg())?;
+    fs::write(laboratory.at("docs/measurements/bytecode-sampling-accuracy.svg"), accuracy.svg())?;
     let cost = Plot {
         title: "time of an iteration, as a multiple of the plain one, mean of all programs",
         x: "bytecodes between samples (N)",
@@ -169,7 +169,7 @@ fn bytecodes(laboratory: &Laboratory, programs: &[String]) -> anyhow::Result<()>
             ("R = 100".to_owned(), line(100, |all, at| at.wall / all.plain)),
         ],
     };
-    fs::write(laboratory.at("docs/bytecode-sampling-cost.svg"), cost.svg())?;
+    fs::write(laboratory.at("docs/measurements/bytecode-sampling-cost.svg"), cost.svg())?;
     Ok(())
 }
 
@@ -300,7 +300,7 @@ fn cpu(laboratory: &Laboratory, programs: &[String], no_shares: bool) -> anyhow:
         all.planted.sort_by_key(|it| it.jdk);
         all.programs.sort_by(|a, b| (a.jdk, &a.program).cmp(&(b.jdk, &b.program)));
         remember(&file, &all)?;
-        fs::write(laboratory.at("docs/sampling-accuracy.md"), cpu_document(&all)?)?;
+        fs::write(laboratory.at("docs/measurements/sampling-accuracy.md"), cpu_document(&all)?)?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! How time and memory grow with threads, depth of the stack, contexts and loaded classes.
 //!
 //! Each size runs plain and profiled, once; the program is `bench/scale/Scale.java`. What was measured stays in
-//! `bench/results/scale.json`; `docs/scale.md` and its plots show everything measured so far.
+//! `bench/results/scale.json`; `docs/measurements/scale.md` and its plots show everything measured so far.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -128,12 +128,12 @@ fn main() -> anyhow::Result<()> {
         all.insert(axis.name().to_owned(), growth);
         remember(&file, &all)?;
     }
-    fs::write(laboratory.at("docs/scale.md"), document(&all)?)?;
+    fs::write(laboratory.at("docs/measurements/scale.md"), document(&all)?)?;
     for axis in Axis::ALL {
         if let Some(growth) = all.get(axis.name()) {
             for (short, what, of) in axis.measures() {
                 let plot = plot(axis, what, growth, of);
-                fs::write(laboratory.at(&format!("docs/scale-{}-{short}.svg", axis.name())), plot)?;
+                fs::write(laboratory.at(&format!("docs/measurements/scale-{}-{short}.svg", axis.name())), plot)?;
             }
         }
     }
