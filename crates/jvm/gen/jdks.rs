@@ -28,8 +28,23 @@ impl Jdk {
     }
 }
 
-/// Every JDK with a `jvmti.h`, oldest first, each once.
+/// Every JDK with a `jvmti.h`, oldest first, each once; of those in `QUIPU_JDKS` (homes, like a PATH) if that is set.
 pub fn find() -> Vec<Jdk> {
+    let named = std::env::var_os("QUIPU_JDKS").unwrap_or_default();
+    let homes = if named.is_empty() { everywhere() } else { std::env::split_paths(&named).collect() };
+    let mut jdks: Vec<Jdk> = homes
+        .iter()
+        .filter_map(|home| home.canonicalize().ok())
+        .filter(|home| home.join("include/jvmti.h").is_file())
+        .filter_map(|home| Some(Jdk { feature: feature(&home)?, home }))
+        .collect();
+    jdks.sort_by(|a, b| (a.feature, &a.home).cmp(&(b.feature, &b.home)));
+    jdks.dedup();
+    jdks
+}
+
+/// Where JDKs may be.
+fn everywhere() -> Vec<PathBuf> {
     let mut homes: Vec<PathBuf> = Vec::new();
     homes.extend(std::env::var_os("JAVA_HOME").map(PathBuf::from));
     for folder in std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()) {
@@ -41,15 +56,7 @@ pub fn find() -> Vec<Jdk> {
         let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
         homes.extend(entries.map(|entry| entry.path()));
     }
-    let mut jdks: Vec<Jdk> = homes
-        .iter()
-        .filter_map(|home| home.canonicalize().ok())
-        .filter(|home| home.join("include/jvmti.h").is_file())
-        .filter_map(|home| Some(Jdk { feature: feature(&home)?, home }))
-        .collect();
-    jdks.sort_by(|a, b| (a.feature, &a.home).cmp(&(b.feature, &b.home)));
-    jdks.dedup();
-    jdks
+    homes
 }
 
 /// From the `release` file every JDK carries: `JAVA_VERSION="17.0.2"`, or `"1.8.0_392"`.

@@ -133,7 +133,10 @@ fn main() -> anyhow::Result<()> {
         if let Some(growth) = all.get(axis.name()) {
             for (short, what, of) in axis.measures() {
                 let plot = plot(axis, what, growth, of);
-                fs::write(laboratory.at(&format!("docs/measurements/scale-{}-{short}.svg", axis.name())), plot)?;
+                fs::write(
+                    laboratory.at(&format!("docs/measurements/scale-{}-{short}.svg", axis.name())),
+                    plot,
+                )?;
             }
         }
     }
