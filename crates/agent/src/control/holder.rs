@@ -67,8 +67,12 @@ impl Holder {
         if ready > 0 && listening.revents != 0 {
             return Event::Connection;
         }
+        if self.is_late() { Event::Gone } else { Event::Nothing }
+    }
+
+    /// Whether he should be here by now, and is not.
+    pub fn is_late(&self) -> bool {
         let told = TOLD.load(Ordering::Acquire);
-        let late = told != 0 && monotonic().saturating_sub(told) > PATIENCE_NANOS;
-        if matches!(self, Holder::Awaited) && late { Event::Gone } else { Event::Nothing }
+        matches!(self, Holder::Awaited) && told != 0 && monotonic().saturating_sub(told) > PATIENCE_NANOS
     }
 }

@@ -95,6 +95,11 @@ fn wait(session: &'static Session, listener: &UnixListener, number: u64, held: b
                     if let Some(stream) = serve(session, stream) {
                         holder = Holder::Here(stream);
                     }
+                    // Others who ask again and again must not keep a profile alive that nobody holds.
+                    if holder.is_late() {
+                        holder = Holder::Nobody;
+                        abandoned(session, number);
+                    }
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => return,

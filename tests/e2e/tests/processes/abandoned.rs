@@ -35,7 +35,7 @@ fn kill(mut child: Child) {
 /// What the agent answers, if it listens.
 fn status(working: &Working) -> Option<String> {
     let mut quipu = Command::new(&tools().quipu);
-    let output = quipu.args(["ctl", &working.id(), "status"]).output().expect("it runs");
+    let output = quipu.args(["ctl", &working.id(), "status", "--json"]).output().expect("it runs");
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
@@ -93,7 +93,7 @@ fn a_killed_attach_goes_on_if_it_was_told_to() {
         let working = Working::start(jdk);
         kill(attach(&working, &["--exact", "--keep"]));
         let status = status(&working).expect("the agent listens");
-        assert!(status.lines().any(|line| line.starts_with("exact ") && line.ends_with(" on")), "{status}");
+        assert!(status.contains("\"exact\":\"on\""), "{status}");
         working.finish();
     });
 }

@@ -12,6 +12,13 @@ pub fn send(signal: &str, pid: u32) {
     assert!(sent.expect("kill runs").success(), "{signal} to {pid}");
 }
 
+/// The command, with signals as a terminal has them: what is started in the background ignores some, and so would the target.
+pub fn quipu() -> Command {
+    let mut command = Command::new("env");
+    command.arg("--default-signal").arg(&tools().quipu);
+    command
+}
+
 /// Starts a command, and waits until the JVM in it says that it works.
 pub fn start(command: &mut Command) -> (Child, BufReader<ChildStdout>) {
     command.current_dir(scratch("cwd")).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -31,7 +38,7 @@ pub fn java(jdk: &Jdk) -> Vec<String> {
 /// Sends each signal to `quipu run` in turn; returns what it ended with, and what came out.
 fn run_and_send(command: &[String], signals: &[&str]) -> (Option<i32>, String, String, Profile) {
     let file = scratch("signals").join("out.quipu");
-    let mut quipu = Command::new(&tools().quipu);
+    let mut quipu = quipu();
     quipu.args(["run", "-o"]).arg(&file).arg("--").args(command);
     let (mut child, mut out) = start(&mut quipu);
     let mut said = String::new();
@@ -114,7 +121,7 @@ fn an_attach_that_is_told_to_end_writes_its_profile_and_leaves() {
         for signal in ["TERM", "HUP", "INT"] {
             let working = Working::start(jdk);
             let file = scratch("signals").join("out.quipu");
-            let mut quipu = Command::new(&tools().quipu);
+            let mut quipu = quipu();
             quipu.args(["attach", &working.id(), "--exact", "-o"]).arg(&file).stderr(Stdio::piped());
             let mut child = quipu.spawn().expect("it starts");
             let mut err = BufReader::new(child.stderr.take().expect("a pipe"));

@@ -4,10 +4,10 @@ use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use quipu_e2e::{Command, ThreadCounts, Working, on_every_jdk, scratch, tools};
+use quipu_e2e::{ThreadCounts, Working, on_every_jdk, scratch};
 use quipu_profile::Profile;
 
-use crate::signals::{java, send, start};
+use crate::signals::{java, quipu, send, start};
 
 /// The file, as soon as it is there. It is renamed to its name when it is whole.
 fn awaited(path: &Path) -> Profile {
@@ -28,7 +28,7 @@ fn sigquit_writes_the_profile_so_far_and_the_program_goes_on() {
     on_every_jdk(|jdk| {
         for kinds in [&["--exact"][..], &["--exact", "--cpu", "1000"]] {
             let directory = scratch("snapshots");
-            let mut quipu = Command::new(&tools().quipu);
+            let mut quipu = quipu();
             quipu.arg("run").args(kinds).arg("-o").arg(directory.join("app.quipu")).arg("--").args(java(jdk));
             let (mut child, mut out) = start(&mut quipu);
             let mut snapshots = Vec::new();
@@ -57,7 +57,7 @@ fn a_jvm_that_is_attached_to_is_asked_with_jcmd_or_a_signal() {
     on_every_jdk(|jdk| {
         let working = Working::start(jdk);
         let directory = scratch("snapshots");
-        let mut quipu = Command::new(&tools().quipu);
+        let mut quipu = quipu();
         quipu.args(["attach", &working.id(), "--cpu", "1000", "-o"]).arg(directory.join("app.quipu"));
         let mut quipu = quipu.stderr(std::process::Stdio::piped()).spawn().expect("it starts");
         let pid: u32 = working.id().parse().expect("a number");
