@@ -26,7 +26,7 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     Ok(lines(profile, options, metric, cut.as_ref(), out)?)
 }
 
-/// What [`write`] will fold, if anything.
+/// What [`write()`] will fold, if anything.
 pub fn pruned(profile: &Profile, options: &Options) -> Result<Option<Pruned>, ExportError> {
     Ok(fitting(profile, options, options.metric(profile)?)?.map(|(_, pruned)| pruned))
 }
