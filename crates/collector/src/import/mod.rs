@@ -5,10 +5,10 @@
 //! in it one node for each context, whatever measured it. Nothing here trusts the arena: what makes no sense is left out
 //! and counted.
 //!
-//! - [`methods`] are named by those who rewrote them and by those who met them on a stack;
-//! - [`threads`] are in groups, the same for all kinds;
-//! - [`nodes`] have what was counted;
-//! - [`samples`] are put where there are nodes already, or make their own.
+//! - `methods` are named by those who rewrote them and by those who met them on a stack;
+//! - `threads` are in groups, the same for all kinds;
+//! - `nodes` have what was counted;
+//! - `samples` are put where there are nodes already, or make their own.
 
 mod budget;
 mod kernel;
