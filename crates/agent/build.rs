@@ -9,53 +9,67 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// In the order in which they must be defined: each needs only those before it.
-const CLASSES: [&str; 11] = [
-    "Layout",
-    "Natives",
-    "Watcher",
-    "ReifiedStack",
-    "Cursor",
-    "Link",
-    "Chain",
-    "Cursors",
-    "Tally",
-    "Direct",
-    "Probe",
+/// Classes that are defined together: what they are for, which is the name of the list in the agent, and their names in the
+/// order in which they must be defined: each needs only those before.
+type Group = (&'static str, &'static [&'static str]);
+
+/// The classes of `java.quipu`. Their sources are in folders of `java/runtime`, one for each kind that inserts code and each
+/// thing that few need; how many of them are defined depends on what is asked for.
+const RUNTIME: [Group; 7] = [
+    // Whatever is inserted. A cursor has a stack, should bytecodes be sampled.
+    (
+        "runtime",
+        &[
+            "Layout",
+            "Natives",
+            "Watcher",
+            "ReifiedStack",
+            "Cursor",
+            "Link",
+            "Chain",
+            "Cursors",
+            "Tally",
+            "Direct",
+            "Probe",
+        ],
+    ),
+    // A sample every so many bytecodes.
+    ("bytecodes", &["Sampler"]),
+    // The user's own agent.
+    (
+        "agent",
+        &[
+            "Chunks",
+            "Methods",
+            "Tree",
+            "NodeContext",
+            "DerivedContext",
+            "Activation$Failures",
+            "SamplingActivation$View",
+            "SamplingActivation",
+            "Activation",
+        ],
+    ),
+    // What counting costs.
+    ("calibration", &["Calibrated"]),
+    // Waiting for locks.
+    ("locks", &["Parking"]),
+    // Tests that are waited for.
+    ("test", &["Tests"]),
+    // Code that profiles itself.
+    ("steering", &["Steering"]),
 ];
 
-/// The same for what is defined only if contexts are sampled every so many bytecodes.
-const SAMPLING_CLASSES: [&str; 1] = ["Sampler"];
-
-/// The same for what is defined only if the user has an agent of his own: the API first.
+/// What the user's own agent is compiled against; defined before what calls it.
 const AGENT_API: [&str; 4] = ["MethodId", "Context", "ExactProfiler", "SamplingProfiler"];
-const AGENT_CLASSES: [&str; 9] = [
-    "Chunks",
-    "Methods",
-    "Tree",
-    "NodeContext",
-    "DerivedContext",
-    "Activation$Failures",
-    "SamplingActivation$View",
-    "SamplingActivation",
-    "Activation",
-];
-
-/// And for what is defined only where tests are waited for.
-const TEST_CLASSES: [&str; 1] = ["Tests"];
-
-/// And what code that profiles itself calls.
-const STEERING_CLASSES: [&str; 1] = ["Steering"];
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let sources = [
-        PathBuf::from("../../java/runtime/quipu/runtime"),
-        PathBuf::from("../../java/agents/quipu/runtime"),
-        PathBuf::from("../../java/testing/quipu/runtime"),
-        PathBuf::from("../../java/steering/quipu/runtime"),
-        PathBuf::from("../../java/api/quipu"),
-    ];
-    for folder in &sources {
+    let runtime = PathBuf::from("../../java/runtime");
+    let mut sources = vec![PathBuf::from("../../java/api/quipu")];
+    for folder in fs::read_dir(&runtime)? {
+        sources.push(folder?.path());
+    }
+    for folder in sources.iter().chain([&runtime]) {
         println!("cargo::rerun-if-changed={}", folder.display());
     }
     println!("cargo::rerun-if-env-changed=JAVA_HOME");
@@ -80,6 +94,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             found.push(entry?.path());
         }
     }
+    found.sort();
     for path in found {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let path = match &other_sampler {
@@ -92,6 +107,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     // Source level 8 also means that `jdk.internal.misc` can be named without exports.
     let output = Command::new(&javac)
         .args([
+            "-encoding",
+            "UTF-8",
             "-source",
             "8",
             "-target",
@@ -112,16 +129,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     if !output.status.success() {
         return Err(format!("javac failed:\n{}", String::from_utf8_lossy(&output.stderr)).into());
     }
-    let runtime = |names: &[&str]| names.iter().map(|name| format!("java/quipu/{name}")).collect::<Vec<_>>();
-    let api = AGENT_API.map(|name| format!("quipu/{name}"));
-    fs::write(out.join("runtime_classes.rs"), list(&classes, &runtime(&CLASSES)))?;
-    fs::write(out.join("test_classes.rs"), list(&classes, &runtime(&TEST_CLASSES)))?;
-    fs::write(out.join("steering_classes.rs"), list(&classes, &runtime(&STEERING_CLASSES)))?;
-    fs::write(out.join("sampling_classes.rs"), list(&classes, &runtime(&SAMPLING_CLASSES)))?;
-    fs::write(
-        out.join("agent_classes.rs"),
-        list(&classes, &[api.to_vec(), runtime(&AGENT_CLASSES)].concat()),
-    )?;
+    for (group, names) in RUNTIME {
+        let api = AGENT_API.iter().filter(|_| group == "agent").map(|name| format!("quipu/{name}"));
+        let names = api.chain(names.iter().map(|name| format!("java/quipu/{name}")));
+        fs::write(out.join(format!("{group}_classes.rs")), list(&classes, &names.collect::<Vec<_>>()))?;
+    }
     Ok(())
 }
 

@@ -31,7 +31,18 @@ fn compile(out: &Path, name: &str, folders: &[PathBuf]) -> Result<(), Box<dyn Er
     }
     let javac = javac();
     let output = Command::new(&javac)
-        .args(["-source", "8", "-target", "8", "-Xlint:-options", "-nowarn", "-g", "-d"])
+        .args([
+            "-encoding",
+            "UTF-8",
+            "-source",
+            "8",
+            "-target",
+            "8",
+            "-Xlint:-options",
+            "-nowarn",
+            "-g",
+            "-d",
+        ])
         .arg(&classes)
         .args(&files)
         .output()

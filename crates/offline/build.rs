@@ -1,7 +1,7 @@
 //! Compiles the Java runtime for programs without an agent, and embeds its classes.
 //!
-//! [`SHARED`] are the agent's own sources. They name `jdk.internal.misc.Unsafe`; without the import, the name is that of
-//! a class in `java/offline`, which is all that differs. The JDK's annotations stay: they work for who puts the runtime
+//! [`SHARED`] are the agent's own sources, by folder. They name `jdk.internal.misc.Unsafe`; without the import, the name is that of
+//! a class in `java/offline`, which is all that differs. The JDK's annotations stay: they work where the runtime is put
 //! on the boot class path.
 
 use std::error::Error;
@@ -10,22 +10,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const SHARED: [&str; 9] = [
-    "Cursor.java",
-    "Chain.java",
-    "Cursors.java",
-    "Link.java",
-    "Probe.java",
-    "Tally.java",
-    "ReifiedStack.java",
-    "Sampler.java",
-    "Watcher.java",
+const SHARED: [(&str, &[&str]); 3] = [
+    ("shared", &["Cursor", "Chain", "Cursors", "Link"]),
+    ("exact", &["Probe", "Tally"]),
+    ("bytecodes", &["ReifiedStack", "Sampler", "Watcher"]),
 ];
 /// Needs method handles, and is not shown to JVMs that have none.
 const NEWER: &str = "ForeignMemory.java";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (shared, own) = ("../../java/runtime/quipu/runtime", "../../java/offline/quipu/runtime");
+    let (shared, own) = ("../../java/runtime", "../../java/offline/quipu/runtime");
     for watched in [shared, own] {
         println!("cargo::rerun-if-changed={watched}");
     }
@@ -39,8 +33,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         fs::create_dir_all(dir)?;
     }
     fs::write(sources.join("Layout.java"), quipu_arena::java::source())?;
-    for name in SHARED {
-        let text = fs::read_to_string(Path::new(shared).join(name))?;
+    let files = SHARED.iter().flat_map(|(folder, names)| names.iter().map(move |name| (folder, name)));
+    for (folder, name) in files {
+        let name = format!("{name}.java");
+        let text = fs::read_to_string(Path::new(shared).join(folder).join(&name))?;
         let lines = text.lines().filter(|line| !line.starts_with("import jdk.internal.misc."));
         let text: String = lines.flat_map(|line| [line, "\n"]).collect();
         fs::write(sources.join(name), text)?;
@@ -79,7 +75,14 @@ fn javac(classes: &Path, options: &[&str], files: &[PathBuf]) -> Result<(), Box<
         _ => PathBuf::from("javac"),
     };
     let mut command = Command::new(&javac);
-    command.args(options).args(["-nowarn", "-g", "-cp"]).arg(classes).arg("-d").arg(classes).args(files);
+    command
+        .args(["-encoding", "UTF-8"])
+        .args(options)
+        .args(["-nowarn", "-g", "-cp"])
+        .arg(classes)
+        .arg("-d")
+        .arg(classes)
+        .args(files);
     let output = command.output().map_err(|e| {
         format!("cannot run {}: {e}. Install a JDK 17 or newer, or set JAVA_HOME", javac.display())
     })?;

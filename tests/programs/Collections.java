@@ -14,11 +14,35 @@ import java.util.stream.Stream;
 
 /** Sorts, maps, queues and streams, with lambdas of every shape. */
 public class Collections {
-    record Person(String name, int age, double weight) {
-        Person {
+    static final class Person {
+        private final String name;
+        private final int age;
+        private final double weight;
+
+        Person(String name, int age, double weight) {
             if (age < 0) {
                 throw new IllegalArgumentException(name);
             }
+            this.name = name;
+            this.age = age;
+            this.weight = weight;
+        }
+
+        String name() {
+            return name;
+        }
+
+        int age() {
+            return age;
+        }
+
+        double weight() {
+            return weight;
+        }
+
+        @Override
+        public String toString() {
+            return "Person[name=" + name + ", age=" + age + ", weight=" + weight + "]";
         }
     }
 

@@ -25,12 +25,22 @@ public class Exceptions {
             return;
         }
         switch (i / 2 % KINDS) {
-            case 0 -> throw new OnPurpose();
-            case 1 -> sink = ((int[]) null).length;
-            case 2 -> sink = FOUR[i & 1 | 4];
-            case 3 -> sink = ((String) (Object) i).length();
-            case 4 -> sink = i / (i - i);
-            default -> deeper(i);
+            case 0:
+                throw new OnPurpose();
+            case 1:
+                sink = ((int[]) null).length;
+                break;
+            case 2:
+                sink = FOUR[i & 1 | 4];
+                break;
+            case 3:
+                sink = ((String) (Object) i).length();
+                break;
+            case 4:
+                sink = i / (i - i);
+                break;
+            default:
+                deeper(i);
         }
     }
 

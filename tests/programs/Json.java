@@ -87,13 +87,18 @@ public class Json {
             if (c == '\\') {
                 c = text.charAt(at++);
                 switch (c) {
-                    case 'n' -> s.append('\n');
-                    case 't' -> s.append('\t');
-                    case 'u' -> {
+                    case 'n':
+                        s.append('\n');
+                        break;
+                    case 't':
+                        s.append('\t');
+                        break;
+                    case 'u':
                         s.append((char) Integer.parseInt(text.substring(at, at + 4), 16));
                         at += 4;
-                    }
-                    default -> s.append(c);
+                        break;
+                    default:
+                        s.append(c);
                 }
             } else {
                 s.append(c);
@@ -136,10 +141,10 @@ public class Json {
     }
 
     static void print(Object value, StringBuilder out) {
-        if (value instanceof Map<?, ?> map) {
+        if (value instanceof Map) {
             out.append('{');
             String separator = "";
-            for (Map.Entry<?, ?> entry : map.entrySet()) {
+            for (Map.Entry<?, ?> entry : ((Map<?, ?>) value).entrySet()) {
                 out.append(separator);
                 print(entry.getKey(), out);
                 out.append(':');
@@ -147,16 +152,17 @@ public class Json {
                 separator = ",";
             }
             out.append('}');
-        } else if (value instanceof List<?> list) {
+        } else if (value instanceof List) {
             out.append('[');
             String separator = "";
-            for (Object item : list) {
+            for (Object item : (List<?>) value) {
                 out.append(separator);
                 print(item, out);
                 separator = ",";
             }
             out.append(']');
-        } else if (value instanceof String s) {
+        } else if (value instanceof String) {
+            String s = (String) value;
             out.append('"').append(s.replace("\\", "\\\\").replace("\"", "\\\"").replace("\n", "\\n")).append('"');
         } else {
             out.append(value);
@@ -164,7 +170,9 @@ public class Json {
     }
 
     static String document(int people) {
-        StringBuilder s = new StringBuilder("{\"people\": [");
+        // The first call of a method that the JIT replaces also initialises its class, on some JDKs.
+        char[] start = "{\"people\": [".toCharArray();
+        StringBuilder s = new StringBuilder().append(start, 0, start.length);
         for (int i = 0; i < people; i++) {
             s.append(i == 0 ? "" : ", ").append("{\"id\": ").append(i).append(", \"name\": \"person \\u0041 ").append(i);
             s.append("\", \"score\": ").append(i / 7.0).append(", \"tags\": [\"a\\n\", \"b\\\\\", true, null], \"next\": ");

@@ -9,6 +9,14 @@ public class Regex {
     private static final Pattern LINE =
             Pattern.compile("(?<level>INFO|WARN|ERROR)\\s+\\[(\\w+(?:-\\d+)?)\\]\\s+(.*?)(?:\\s+took\\s+(\\d+)ms)?$");
 
+    private static String repeat(String text, int times) {
+        StringBuilder repeated = new StringBuilder();
+        for (int i = 0; i < times; i++) {
+            repeated.append(text);
+        }
+        return repeated.toString();
+    }
+
     public static void main(String[] args) {
         int lines = args.length > 0 ? Integer.parseInt(args[0]) : 150;
         Map<String, Integer> levels = new TreeMap<>();
@@ -24,9 +32,9 @@ public class Regex {
                 }
             }
         }
-        String words = "the quick brown fox jumps over the lazy dog ".repeat(5);
+        String words = repeat("the quick brown fox jumps over the lazy dog ", 5);
         String swapped = words.replaceAll("(\\w+) (\\w+)", "$2 $1");
-        int backtracking = Pattern.compile("(x+x+)+y").matcher("x".repeat(12)).find() ? 1 : 0;
+        int backtracking = Pattern.compile("(x+x+)+y").matcher(repeat("x", 12)).find() ? 1 : 0;
         String unicode = Pattern.compile("\\p{Lu}", Pattern.UNICODE_CHARACTER_CLASS).matcher("ÄbÖd").replaceAll("_");
         try {
             Pattern.compile("(unclosed");

@@ -1,4 +1,5 @@
 import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
 import java.util.concurrent.CountDownLatch;
 
 /**
@@ -61,7 +62,7 @@ public class Stopped {
         int victims = Integer.parseInt(args[0]);
         int steps = Integer.parseInt(args[1]);
         // Not by name: newer JDKs do not have it.
-        var stop = Thread.class.getMethod("stop");
+        Method stop = Thread.class.getMethod("stop");
         Thread[] steady = startSteady("steady", steps);
         int stopped = 0;
         for (int i = 0; i < victims; i++) {

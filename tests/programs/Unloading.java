@@ -1,3 +1,4 @@
+import java.io.DataInputStream;
 import java.io.InputStream;
 
 /** Classes that are loaded, work for a moment, wait for a moment and are unloaded, thousands of times. */
@@ -44,7 +45,8 @@ public class Unloading {
         int classes = Integer.parseInt(args[0]);
         byte[] bytes;
         try (InputStream in = Unloading.class.getResourceAsStream("Unloading$Work.class")) {
-            bytes = in.readAllBytes();
+            bytes = new byte[in.available()];
+            new DataInputStream(in).readFully(bytes);
         }
         Thread[] threads = new Thread[4];
         for (int i = 0; i < threads.length; i++) {

@@ -34,6 +34,7 @@ pub fn read() -> Result<(), Box<dyn Error>> {
             blocks: &[],
             derived: &[],
             leaves: &[],
+            columns: &[],
         }
         .encode(&mut log);
     }

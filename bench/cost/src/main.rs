@@ -2,7 +2,7 @@
 //! which compares the instructions executed, and the figures printed here, with a baseline.
 //!
 //! ```text
-//! quipu-cost rewrite default|precise|sampling DIRECTORY    rewrites all class files below it
+//! quipu-cost rewrite default|precise|bytecodes DIRECTORY    rewrites all class files below it
 //! quipu-cost write FILE                                    builds a profile and writes it
 //! quipu-cost read FILE                                     reads it, and sums it up by method
 //! quipu-cost arena                                         reads an arena into a profile
@@ -32,12 +32,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     match words.as_slice() {
         ["rewrite", "default", from] => rewriting::all(Path::new(from), Probes::Default, again),
         ["rewrite", "precise", from] => rewriting::all(Path::new(from), Probes::Precise, again),
-        ["rewrite", "sampling", from] => rewriting::all(Path::new(from), Probes::Sampling, again),
+        ["rewrite", "bytecodes", from] => rewriting::all(Path::new(from), Probes::Bytecodes, again),
         ["write", to] => profiles::write(Path::new(to)),
         ["read", from] => profiles::read(Path::new(from)),
         ["arena"] => arenas::read(),
         _ => Err(
-            "usage: quipu-cost rewrite default|precise|sampling DIRECTORY | write FILE | read FILE | arena"
+            "usage: quipu-cost rewrite default|precise|bytecodes DIRECTORY | write FILE | read FILE | arena"
                 .into(),
         ),
     }

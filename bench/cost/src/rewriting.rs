@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use quipu_classfile::{BlockAnalysis, ClassFile};
-use quipu_rewrite::{Call, Known, OpaqueCallee, Plan, rewrite};
+use quipu_rewrite::{Bytecodes, Call, Counting, Exact, Known, OpaqueCallee, Plan, rewrite};
 
 use crate::Again;
 
@@ -22,7 +22,7 @@ pub enum Probes {
     /// Exact counts with blocks that end wherever an exception can.
     Precise,
     /// Samples every so many bytecodes.
-    Sampling,
+    Bytecodes,
 }
 
 /// What rewriting did to all methods together.
@@ -102,12 +102,15 @@ fn length(class: &ClassFile<'_>, index: usize) -> Result<usize, Box<dyn Error>> 
 }
 
 fn plan(probes: Probes) -> Plan {
-    let sampling = matches!(probes, Probes::Sampling);
     let analysis = match probes {
         Probes::Precise => BlockAnalysis::Precise,
-        Probes::Default | Probes::Sampling => BlockAnalysis::Default,
+        Probes::Default | Probes::Bytecodes => BlockAnalysis::Default,
     };
-    Plan { direct: true, analysis, sampling, ..Plan::new("java/quipu") }
+    let counting = match probes {
+        Probes::Default | Probes::Precise => Counting::Exact(Exact::default()),
+        Probes::Bytecodes => Counting::Bytecodes(Bytecodes),
+    };
+    Plan { direct: true, analysis, counting, ..Plan::new("java/quipu") }
 }
 
 struct NothingKnown;

@@ -122,6 +122,11 @@ impl Laboratory {
         }
     }
 
+    /// The command that is measured.
+    pub fn quipu(&self) -> &Path {
+        &self.quipu
+    }
+
     /// The directory of a part of the repository.
     pub fn at(&self, part: &str) -> PathBuf {
         self.root.join(part)

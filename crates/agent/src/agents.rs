@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use quipu_jvm::jni::kind;
 use quipu_jvm::{Class, Env, Error, Global, MethodId, sys};
 
+use crate::dialect;
 use crate::options::JavaAgent;
 use crate::session::Session;
 
@@ -25,7 +26,7 @@ static ACTIVATION: OnceLock<Activation> = OnceLock::new();
 /// Makes the user's agent; threads call it once they run instrumented code.
 pub fn install(session: &Session, env: &Env<'_>, agent: &JavaAgent, samples: bool) -> Result<(), Error> {
     if ACTIVATION.get().is_none() {
-        let _ = ACTIVATION.set(define(env)?);
+        let _ = ACTIVATION.set(define(session, env)?);
     }
     let Some(activation) = ACTIVATION.get() else { return Ok(()) };
     let (jar, class) = (env.new_text(&agent.jar)?, env.new_text(&agent.class)?);
@@ -47,10 +48,10 @@ pub fn remove(env: &Env<'_>) -> Result<(), Error> {
     unsafe { env.call_static_void(activation.class.get(), activation.remove, &[]) }
 }
 
-fn define(env: &Env<'_>) -> Result<Activation, Error> {
+fn define(session: &Session, env: &Env<'_>) -> Result<Activation, Error> {
     let mut last: Option<Class<'_>> = None;
     for (name, bytes) in CLASSES {
-        last = Some(env.define_class(name, None, bytes)?);
+        last = Some(dialect::define(env, session.jvmti, name, bytes)?);
     }
     let class = match last {
         Some(class) => class,

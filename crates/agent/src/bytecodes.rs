@@ -8,11 +8,12 @@ use quipu_arena::layout::{header, stack};
 use quipu_jvm::jni::kind;
 use quipu_jvm::{Env, Error, Global, MethodId, Thread, sys};
 
+use crate::dialect;
 use crate::options::BytecodeSampling;
 use crate::session::Session;
 
 /// In the order in which they can be defined; the last is the sampler.
-const CLASSES: &[(&CStr, &[u8])] = include!(concat!(env!("OUT_DIR"), "/sampling_classes.rs"));
+const CLASSES: &[(&CStr, &[u8])] = include!(concat!(env!("OUT_DIR"), "/bytecodes_classes.rs"));
 
 struct Sampler {
     class: Global<kind::Class>,
@@ -24,7 +25,7 @@ struct Sampler {
 
 static SAMPLER: OnceLock<Sampler> = OnceLock::new();
 
-/// Takes the frames that nobody looks at. Threads without a stack write to it all at once; of what is in front of the frames
+/// Takes the frames that are never looked at. Threads without a stack write to it all at once; of what is in front of the frames
 /// `ReifiedStack` sets where the record is, and the rest stays 0: no sample is written down, and there is no other chunk.
 #[repr(C, align(4096))]
 struct Scratch(UnsafeCell<[u8; stack::CHUNK as usize]>);
@@ -34,7 +35,7 @@ unsafe impl Sync for Scratch {}
 
 static SCRATCH: Scratch = Scratch(UnsafeCell::new([0; stack::CHUNK as usize]));
 
-/// Address of the chunk for frames that nobody looks at.
+/// Address of the chunk for frames that are never looked at.
 pub fn scratch() -> i64 {
     SCRATCH.0.get() as i64
 }
@@ -55,7 +56,7 @@ pub fn define(session: &Session, env: &Env<'_>, wanted: &BytecodeSampling) -> Re
     }
     let mut last = None;
     for (name, bytes) in CLASSES {
-        last = Some(env.define_class(name, None, bytes)?);
+        last = Some(dialect::define(env, session.jvmti, name, bytes)?);
     }
     let Some(class) = last else { return Ok(()) };
     // Looking the methods up initialises the class: instrumented code must never be the first to do so.

@@ -14,6 +14,9 @@ type ReadEntry = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut u8, *mut c_
 /// Larger class files do not exist; the bound keeps a damaged jar from exhausting memory.
 const LARGEST_CLASS: u64 = 16 << 20;
 
+/// Where a JDK has its libraries; JDK 8 has the architecture's name in it.
+const LIBRARIES: [&str; 3] = ["lib", "lib/amd64", "lib/aarch64"];
+
 /// The class path.
 pub struct ClassPath(Vec<Entry>);
 
@@ -34,7 +37,8 @@ unsafe impl Send for Jar {}
 impl ClassPath {
     /// Opens what a class path names, as far as it is there. What else it leads to, by jars' manifests, is not looked for.
     pub fn open(path: &str, java_home: &Path) -> ClassPath {
-        let library = Library::open(&java_home.join("lib/libzip.so"));
+        let places = LIBRARIES.map(|folder| java_home.join(folder).join("libzip.so"));
+        let library = places.iter().find(|path| path.is_file()).and_then(|path| Library::open(path));
         let open = |place: &str| -> Option<Entry> {
             let place = PathBuf::from(if place.is_empty() { "." } else { place });
             if place.is_dir() {

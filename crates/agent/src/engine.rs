@@ -1,10 +1,10 @@
 //! An engine does the work of one kind: it is started, changed and stopped, and says how it is. Everything that is told of
 //! kinds by name (options, `quipu ctl`, `quipu.Profiler`) comes here, and goes to one of the [`ENGINES`].
 
-use quipu_jvm::{Class, Env, Thread};
+use quipu_jvm::{Class, Env, Object, Thread};
 use quipu_kinds::{Chosen, KINDS, Kind, listed};
 
-use crate::engines::{BYTECODES, CPU, EXACT, WALL};
+use crate::engines::{ALLOC, BYTECODES, CPU, EXACT, LOCKS, TIMELINE, WALL};
 use crate::options::Options;
 use crate::session::Session;
 
@@ -38,13 +38,48 @@ pub trait Engine: Sync {
     /// A thread ends; called on it.
     fn thread_ended(&self, _env: &Env<'_>, _thread: Thread<'_>) {}
 
+    /// An object was made that the VM chose as a sample; called on the thread that made it.
+    fn object_sampled(&self, _env: &Env<'_>, _made: &SampledObject<'_>) {}
+
+    /// A thread waits for a monitor, or has waited; called on it.
+    fn waits(&self, _env: &Env<'_>, _thread: Thread<'_>, _waiting: Waiting<'_>) {}
+
+    /// A class was loaded; called on the thread that caused it.
+    fn class_loaded(&self, _env: &Env<'_>, _thread: Thread<'_>, _class: Class<'_>) {}
+
+    /// The collector has stopped the program, or lets it go on. The VM can be asked nothing meanwhile.
+    fn collection(&self, _began: bool) {}
+
     /// A class can be used from now on.
     fn class_prepared(&self, _class: Class<'_>) {}
 }
 
+/// What a thread does with a monitor.
+#[derive(Clone, Copy)]
+pub enum Waiting<'e> {
+    /// It is about to wait for another thread to leave it.
+    ToEnter(Object<'e>),
+    /// It has entered it.
+    Entered,
+    /// It is about to wait to be notified.
+    ForNotification,
+    /// It was notified, or has waited long enough; it does not have the monitor yet.
+    Notified(Object<'e>),
+}
+
+/// An object that the VM chose as a sample.
+pub struct SampledObject<'e> {
+    /// The thread that made it.
+    pub thread: Thread<'e>,
+    /// Its class.
+    pub class: Class<'e>,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
 /// One for each kind, in the order in which they are started: what is instrumented first, so that samples find their
 /// contexts in it.
-pub static ENGINES: [&dyn Engine; KINDS.len()] = [&EXACT, &BYTECODES, &CPU, &WALL];
+pub static ENGINES: [&dyn Engine; KINDS.len()] = [&EXACT, &BYTECODES, &CPU, &WALL, &ALLOC, &LOCKS, &TIMELINE];
 
 /// The engine of a kind.
 pub fn of(name: &str) -> Result<&'static dyn Engine, String> {

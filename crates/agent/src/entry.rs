@@ -1,27 +1,33 @@
 //! Where the VM calls in: the two ways an agent is loaded, and the events.
 
+use std::borrow::Cow;
 use std::ffi::{CStr, c_char, c_uchar, c_void};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 
 use quipu_arena::layout::header;
-use quipu_jvm::sys::{self, JNIEnv, JavaVM, jclass, jint, jobject, jthread, jvmtiEnv, jvmtiEventCallbacks};
-use quipu_jvm::{Capabilities, Capability, Env, Jvm, Jvmti, Ref};
+use quipu_jvm::sys::{
+    self, JNIEnv, JavaVM, jclass, jint, jlong, jobject, jthread, jvmtiEnv, jvmtiEventCallbacks,
+};
+use quipu_jvm::{Capabilities, Capability, Env, Jvm, Jvmti, Object, Ref, jdk_version};
 use quipu_rewrite::kept;
 
 use crate::archives;
 use crate::control;
-use crate::engine::{self, ENGINES};
+use crate::engine::{self, ENGINES, SampledObject, Waiting};
 use crate::events::Listener;
 use crate::guard::guarded;
+use crate::heap;
 use crate::hook;
+use crate::intrinsics;
 use crate::listeners;
 use crate::locks::lock;
+use crate::not_included;
 use crate::options::Options;
 use crate::pins;
-use crate::sampling;
 use crate::session::Session;
+use crate::stacks;
 use crate::start;
 
 const OK: jint = 0;
@@ -35,7 +41,7 @@ const FAILED: jint = 1;
 pub unsafe extern "system" fn Agent_OnLoad(vm: *mut JavaVM, options: *const c_char, _: *mut c_void) -> jint {
     guarded(FAILED, || {
         // SAFETY: the VM's pointers, valid as JVMTI says.
-        let prepared = unsafe { (Jvm::from_raw(vm), parse(options)) };
+        let prepared = unsafe { (Jvm::from_raw(vm), parse_with_environment(options)) };
         let prepared = match prepared {
             (Some(vm), Ok(options)) => prepare_early(vm, options),
             (None, _) => Err("no VM".to_owned()),
@@ -80,6 +86,18 @@ pub unsafe extern "system" fn Agent_OnAttach(
 /// `vm` is the VM, `options` null or a C string.
 unsafe fn attached(vm: *mut JavaVM, options: *const c_char) -> Result<(), String> {
     // SAFETY: the caller's promise.
+    if let Some(asked) = unsafe { about_heap(options) } {
+        // SAFETY: the caller's promise.
+        let vm = unsafe { Jvm::from_raw(vm) }.ok_or("no VM")?;
+        let lines = heap::answer(vm, &asked)?;
+        // SAFETY: the caller's promise.
+        return if unsafe { answer(options, &lines) } {
+            Ok(())
+        } else {
+            Err("no place for the answer".to_owned())
+        };
+    }
+    // SAFETY: the caller's promise.
     let (vm, options) = unsafe { (Jvm::from_raw(vm).ok_or("no VM")?, parse(options)?) };
     let _changing = lock(&start::CHANGING);
     let session = match (Session::get(), options.stop) {
@@ -101,7 +119,17 @@ unsafe fn attached(vm: *mut JavaVM, options: *const c_char) -> Result<(), String
     started?
 }
 
-/// Tells whoever attached why not, in the file that the options name; `false` if they name none that can be written.
+/// Options that ask something about the heap, for which nothing is measured.
+///
+/// # Safety
+/// `options` is null or a C string.
+unsafe fn about_heap(options: *const c_char) -> Option<String> {
+    // SAFETY: the caller's promise.
+    let text = (!options.is_null()).then(|| unsafe { CStr::from_ptr(options) }.to_string_lossy())?;
+    heap::is_asked(&text).then(|| text.into_owned())
+}
+
+/// Tells the process that attached why not, in the file that the options name; `false` if they name none that can be written.
 ///
 /// # Safety
 /// `options` is null or a C string.
@@ -117,16 +145,34 @@ unsafe fn answer(options: *const c_char, why: &str) -> bool {
     file.and_then(|mut file| file.write_all(why.as_bytes())).is_ok()
 }
 
+/// Options that are the environment's, for images in which the command line stays as it is.
+const ENVIRONMENT: &str = "QUIPU_OPTIONS";
+
+/// # Safety
+/// `options` is null or a C string.
+unsafe fn parse_with_environment(options: *const c_char) -> Result<Options, String> {
+    // SAFETY: the caller's promise.
+    let text = unsafe { text(options) };
+    let more = std::env::var_os(ENVIRONMENT).unwrap_or_default();
+    let all = [&*text, &*more.to_string_lossy()];
+    Options::parse(&all.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(","))
+}
+
 /// # Safety
 /// `options` is null or a C string.
 unsafe fn parse(options: *const c_char) -> Result<Options, String> {
-    let text = if options.is_null() {
-        Default::default()
-    } else {
+    // SAFETY: the caller's promise.
+    Options::parse(&unsafe { text(options) })
+}
+
+/// # Safety
+/// `options` is null or a C string that outlives what is returned.
+unsafe fn text<'o>(options: *const c_char) -> Cow<'o, str> {
+    match options.is_null() {
+        true => Cow::default(),
         // SAFETY: the caller's promise.
-        unsafe { CStr::from_ptr(options) }.to_string_lossy()
-    };
-    Options::parse(&text)
+        false => unsafe { CStr::from_ptr(options) }.to_string_lossy(),
+    }
 }
 
 /// The same before there is a VM: `Thread` is yet to be loaded, and can get a field.
@@ -136,16 +182,26 @@ fn prepare_early(vm: Jvm, options: Options) -> Result<(), String> {
     // Nothing that instrumentation needs is asked for unless there is going to be some.
     let early = Capabilities::of(&[Capability::CAN_GENERATE_EARLY_CLASS_HOOK_EVENTS]);
     let archive = if options.rewrites() { archives::required(vm) } else { None };
+    // Before JDK 9 an agent that sees all classes sees the early ones, too.
+    let old = jdk_version(jvmti).is_ok_and(|version| version.feature < 9);
+    if let (Some(flag), true) = (archive, old) {
+        return Err(format!("{flag}: Java 8 cannot count with it, and would not start"));
+    }
     if let Some(flag) = archive {
         eprintln!(
             "quipu: {flag}: counting without fields in Thread, which is slower; the program starts as it is"
         );
     }
-    let direct = options.rewrites() && archive.is_none() && {
-        let missing = jvmti.add_available_capabilities(&early).map_err(text)?;
-        !missing.contains(Capability::CAN_GENERATE_EARLY_CLASS_HOOK_EVENTS)
-    };
+    let direct = options.rewrites()
+        && archive.is_none()
+        && (old || {
+            let missing = jvmti.add_available_capabilities(&early).map_err(text)?;
+            !missing.contains(Capability::CAN_GENERATE_EARLY_CLASS_HOOK_EVENTS)
+        });
     let session = prepare(vm, jvmti, Options { direct, ..options })?;
+    if session.options().deterministic {
+        intrinsics::pin(vm);
+    }
     if direct {
         let event = sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK;
         session.listen(Listener::Instrumentation, event, true).map_err(text)?;
@@ -153,9 +209,23 @@ fn prepare_early(vm: Jvm, options: Options) -> Result<(), String> {
     Ok(())
 }
 
+/// Names of VMs that are not HotSpot.
+const OTHERS: [&str; 3] = ["OpenJ9", "IBM J9", "Substrate VM"];
+
+/// Refuses a VM of which nothing is known.
+fn refuse(name: &str) -> Result<(), String> {
+    match OTHERS.iter().any(|other| name.contains(other)) {
+        true => Err(format!("this is {name}, and Quipu measures HotSpot only")),
+        false => Ok(()),
+    }
+}
+
 /// Makes the session and asks for events.
 fn prepare(vm: Jvm, jvmti: Jvmti, options: Options) -> Result<&'static Session, String> {
     let text = |e: quipu_jvm::Error| e.to_string();
+    if let Ok(version) = jdk_version(jvmti) {
+        refuse(&version.name)?;
+    }
     if options.rewrites() {
         // Some VMs give more in this phase than later.
         start::add_capabilities(jvmti).map_err(text)?;
@@ -172,6 +242,13 @@ fn prepare(vm: Jvm, jvmti: Jvmti, options: Options) -> Result<&'static Session, 
         VirtualThreadStart: Some(thread_start),
         VirtualThreadEnd: Some(thread_end),
         DataDumpRequest: Some(data_dump_request),
+        SampledObjectAlloc: Some(sampled_object_alloc),
+        MonitorContendedEnter: Some(contended_enter),
+        MonitorContendedEntered: Some(contended_entered),
+        MonitorWait: Some(monitor_wait),
+        MonitorWaited: Some(monitor_waited),
+        GarbageCollectionStart: Some(collection_start),
+        GarbageCollectionFinish: Some(collection_finish),
         ..Default::default()
     };
     // SAFETY: the callbacks below do what JVMTI allows them, and are guarded.
@@ -189,6 +266,7 @@ unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread
         let options = session.options();
         let started = match &options.tests {
             Some(jar) => listeners::wait(session, &env, jar).map_err(|e| e.to_string()),
+            None if options.delay.is_some() => start::later(session, &env).map_err(|e| e.to_string()),
             None => start::start(session, &mut env, &options),
         };
         if let Err(why) = started {
@@ -202,15 +280,16 @@ unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, env: *mut JNIEnv) {
         let Some(session) = Session::get() else { return };
         // SAFETY: the VM passes this thread's environment.
         if let Some(mut env) = unsafe { Env::from_raw(env) } {
-            // What was seen last is told; there is nobody left to complain to.
-            let _ = sampling::set(session, &mut env, &sampling::Wanted::default());
+            // What was seen last is told; there is no way left to complain.
+            let _ = stacks::set(session, &mut env, &stacks::Wanted::default());
         }
         control::close();
+        not_included::tell(session);
         session.end();
     });
 }
 
-/// SIGQUIT, or `jcmd`: whoever writes the profile is told to write what there is so far.
+/// SIGQUIT, or `jcmd`: the process that writes the profile is told to write what there is so far.
 unsafe extern "system" fn data_dump_request(_: *mut jvmtiEnv) {
     guarded((), || {
         if let Some(session) = Session::get() {
@@ -219,8 +298,84 @@ unsafe extern "system" fn data_dump_request(_: *mut jvmtiEnv) {
     });
 }
 
-/// Nothing to do: HotSpot's stack walk only wants somebody to listen.
-unsafe extern "system" fn class_load(_: *mut jvmtiEnv, _: *mut JNIEnv, _: jthread, _: jclass) {}
+/// HotSpot's stack walk wants a listener, whether there is something to do or not.
+unsafe extern "system" fn class_load(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread, class: jclass) {
+    guarded((), || {
+        // SAFETY: the VM passes this thread's environment, and what it has loaded.
+        let passed = unsafe { (Env::from_raw(env), Ref::from_raw(thread), Ref::from_raw(class)) };
+        let (Some(env), Some(thread), Some(class)) = passed else { return };
+        ENGINES.iter().for_each(|engine| engine.class_loaded(&env, thread, class));
+    });
+}
+
+#[allow(clippy::redundant_closure, reason = "a constructor is for one lifetime only")]
+unsafe extern "system" fn contended_enter(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    thread: jthread,
+    object: jobject,
+) {
+    // SAFETY: the VM passes this thread's environment, and what it waits for.
+    unsafe { waits(env, thread, object, |object| Waiting::ToEnter(object)) }
+}
+
+unsafe extern "system" fn contended_entered(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    thread: jthread,
+    object: jobject,
+) {
+    // SAFETY: as above.
+    unsafe { waits(env, thread, object, |_| Waiting::Entered) }
+}
+
+unsafe extern "system" fn monitor_wait(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    thread: jthread,
+    object: jobject,
+    _: jlong,
+) {
+    // SAFETY: as above.
+    unsafe { waits(env, thread, object, |_| Waiting::ForNotification) }
+}
+
+#[allow(clippy::redundant_closure, reason = "a constructor is for one lifetime only")]
+unsafe extern "system" fn monitor_waited(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    thread: jthread,
+    object: jobject,
+    _: u8,
+) {
+    // SAFETY: as above.
+    unsafe { waits(env, thread, object, |object| Waiting::Notified(object)) }
+}
+
+/// # Safety
+/// The environment is this thread's, the thread and the object are null or valid.
+unsafe fn waits(
+    env: *mut JNIEnv,
+    thread: jthread,
+    object: jobject,
+    waiting: impl for<'e> FnOnce(Object<'e>) -> Waiting<'e>,
+) {
+    guarded((), || {
+        // SAFETY: the caller's promise.
+        let passed = unsafe { (Env::from_raw(env), Ref::from_raw(thread), Ref::from_raw(object)) };
+        let (Some(env), Some(thread), Some(object)) = passed else { return };
+        let waiting = waiting(object);
+        ENGINES.iter().for_each(|engine| engine.waits(&env, thread, waiting));
+    });
+}
+
+unsafe extern "system" fn collection_start(_: *mut jvmtiEnv) {
+    guarded((), || ENGINES.iter().for_each(|engine| engine.collection(true)));
+}
+
+unsafe extern "system" fn collection_finish(_: *mut jvmtiEnv) {
+    guarded((), || ENGINES.iter().for_each(|engine| engine.collection(false)));
+}
 
 unsafe extern "system" fn class_prepare(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread, class: jclass) {
     guarded((), || {
@@ -237,6 +392,7 @@ unsafe extern "system" fn class_prepare(_: *mut jvmtiEnv, env: *mut JNIEnv, _: j
 
 unsafe extern "system" fn thread_start(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread) {
     guarded((), || {
+        listeners::thread_started();
         // SAFETY: the VM passes this thread's environment and a valid thread.
         if let (Some(env), Some(thread)) = unsafe { (Env::from_raw(env), Ref::from_raw(thread)) } {
             ENGINES.iter().for_each(|engine| engine.thread_began(&env, thread));
@@ -252,6 +408,25 @@ unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, thread:
             return;
         };
         ENGINES.iter().rev().for_each(|engine| engine.thread_ended(&env, thread));
+    });
+}
+
+unsafe extern "system" fn sampled_object_alloc(
+    _: *mut jvmtiEnv,
+    env: *mut JNIEnv,
+    thread: jthread,
+    _: jobject,
+    class: jclass,
+    size: jlong,
+) {
+    guarded((), || {
+        // SAFETY: the VM passes this thread's environment, and what it has made.
+        let passed = unsafe { (Env::from_raw(env), Ref::from_raw(thread), Ref::from_raw(class)) };
+        let ((Some(env), Some(thread), Some(class)), Ok(size)) = (passed, u64::try_from(size)) else {
+            return;
+        };
+        let made = SampledObject { thread, class, size };
+        ENGINES.iter().for_each(|engine| engine.object_sampled(&env, &made));
     });
 }
 
@@ -294,4 +469,19 @@ unsafe extern "system" fn class_file_load_hook(
 /// Tells the person at the target why there is no profile.
 pub(crate) fn complain(why: &str) {
     eprintln!("quipu: not profiling: {why}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::refuse;
+
+    #[test]
+    fn other_vms_are_refused_by_name() {
+        assert!(
+            refuse("OpenJDK 64-Bit Server VM").is_ok() && refuse("Java HotSpot(TM) 64-Bit Server VM").is_ok()
+        );
+        let why = refuse("Eclipse OpenJ9 VM").unwrap_err();
+        assert_eq!(why, "this is Eclipse OpenJ9 VM, and Quipu measures HotSpot only");
+        assert!(refuse("Substrate VM").is_err());
+    }
 }

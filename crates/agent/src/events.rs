@@ -6,16 +6,24 @@ use quipu_jvm::{Error, Jvmti, sys};
 
 use crate::locks::lock;
 
-/// Who wants to be told.
+/// What wants to be told of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Listener {
     /// Rewritten classes.
     Instrumentation,
-    /// Samples by a clock.
-    Sampling,
+    /// Stacks of threads.
+    Stacks,
+    /// Objects that are made.
+    Allocation,
+    /// Waits for locks.
+    Locks,
+    /// What took place when.
+    Timeline,
     /// What is the same in every run.
     Pins,
+    /// Threads that tests start.
+    Tests,
 }
 
 /// A bit for every listener, by event.

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use quipu_arena::record::Record;
 use quipu_arena::writer::ArenaWriter;
-use quipu_rewrite::glob;
+use quipu_text::glob;
 
 use crate::locks::lock;
 use crate::options::MergeThreads;

@@ -5,9 +5,11 @@ use std::time::Instant;
 use quipu_arena::layout::{header, stack};
 use quipu_classfile::ClassFile;
 use quipu_jvm::{Env, Object};
-use quipu_rewrite::{Contexts, Plan, kept, rewrite};
+use quipu_rewrite::{Plan, kept, rewrite};
 
 use crate::bytecodes;
+use crate::calibration;
+use crate::not_included;
 use crate::pins;
 use crate::registry::Entered;
 use crate::session::Session;
@@ -34,40 +36,51 @@ pub fn transform(
         }
     };
     if session.options().deterministic
-        && let Some(pinned) = pins::without_clock(&class)
+        && let Some(pinned) = pins::pinned(session, &class)
     {
-        return transform(session, env, loader, &pinned).or(Some(pinned));
+        let rewritten =
+            ClassFile::parse(&pinned).ok().and_then(|class| transform_class(session, env, loader, class));
+        return rewritten.or(Some(pinned));
     }
+    let changed = transform_class(session, env, loader, class);
+    session.spent(began.elapsed().as_nanos());
+    changed
+}
+
+/// The new bytes of a class that was parsed, and changed where that was called for.
+fn transform_class(
+    session: &Session,
+    env: Option<&Env<'_>>,
+    loader: Option<Object<'_>>,
+    class: ClassFile<'_>,
+) -> Option<Vec<u8>> {
     session.world.learn(&class);
     session.presumed.learned(session, class.name());
     if class.name() == thread_field::CLASS && session.is_early() {
         let plan = session.plan().filter(|plan| plan.touches(class.name()));
-        let rewritten = plan.and_then(|plan| {
-            let contexts = match plan.contexts {
-                Contexts::Application => Contexts::Charged,
-                contexts => contexts,
-            };
-            let plan = Plan { contexts, ..Plan::clone(&plan) };
-            transform_parsed(session, &plan, BOOT_LOADER, &class)
-        });
-        return with_thread_field(session, rewritten.as_deref().unwrap_or(bytes));
+        let rewritten = plan.and_then(|plan| transform_parsed(session, &plan.for_jdk(), BOOT_LOADER, &class));
+        return with_thread_field(session, rewritten.as_deref().unwrap_or(class.bytes()));
     }
     let plan = session.plan()?;
+    if let Some(plan) = calibration::plan_of(class.name(), &plan) {
+        return transform_parsed(session, &plan, BOOT_LOADER, &class);
+    }
     if !plan.touches(class.name()) {
+        if plan.selection.is_limited() {
+            not_included::add(class.name());
+        }
         return None;
     }
     let number = session.loader(loader);
     if number == Session::AGENT_LOADER {
         return None;
     }
-    let changed = if plan.contexts == Contexts::Application && is_jdks(session, env, loader) {
-        let plan = Plan { contexts: Contexts::Charged, ..Plan::clone(&plan) };
-        transform_parsed(session, &plan, number, &class)
+    let changed = if plan.differs_for_jdk() && is_jdks(session, env, loader) {
+        transform_parsed(session, &plan.for_jdk(), number, &class)
     } else {
         transform_parsed(session, &plan, number, &class)
     };
     kept::keep_lists(class);
-    session.spent(began.elapsed().as_nanos());
     changed
 }
 
@@ -91,7 +104,7 @@ fn with_thread_field(session: &Session, bytes: &[u8]) -> Option<Vec<u8>> {
         Field::left(stack::ENDLESS.cast_signed()),
     ];
     if session.has_tallies() {
-        fields.push(Field::tally(session.nobodys_tally()? as i64));
+        fields.push(Field::tally(session.unread_tally()? as i64));
     }
     let changed = thread_field::add(bytes, &fields).ok()??;
     session.set_direct();

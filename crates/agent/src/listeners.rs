@@ -3,15 +3,18 @@
 
 use std::ffi::{CStr, c_void};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use quipu_arena::follow::{Done, Followed, Follower};
+use quipu_arena::follow::{Done, Followed, Follower, Name};
 use quipu_arena::writer::ArenaWriter;
 use quipu_classfile::mutf8;
-use quipu_jvm::sys::{JNIEnv, jclass, jlong, jobject};
+use quipu_jvm::sys::{self, JNIEnv, jclass, jlong, jobject};
 use quipu_jvm::{Env, Error, NativeMethod, Ref};
 
+use crate::dialect;
 use crate::entry::complain;
+use crate::events::Listener;
 use crate::guard::guarded;
 use crate::pins;
 use crate::session::Session;
@@ -24,18 +27,32 @@ const CLASSES: &[(&CStr, &[u8])] = include!(concat!(env!("OUT_DIR"), "/test_clas
 const HOT: usize = 5;
 
 /// Keeps the work of tests apart.
-static FOLLOWER: LazyLock<Mutex<Follower>> = LazyLock::new(Mutex::default);
+static FOLLOWER: LazyLock<Mutex<Follower>> = LazyLock::new(|| Mutex::new(follower()));
+
+/// When classes are initialised depends on what ran before, so their initialisers are no test's.
+fn follower() -> Follower {
+    Follower::new(|name| name == b"<clinit>")
+}
+
+/// What listeners call is there.
+static READY: AtomicBool = AtomicBool::new(false);
+
+/// Whether code may call what listeners call.
+pub fn are_ready() -> bool {
+    READY.load(Relaxed)
+}
 
 /// Gets ready for a listener in the jar.
 pub fn wait(session: &'static Session, env: &Env<'_>, jar: &Path) -> Result<(), Error> {
     start::prepare(session, env)?;
     for (name, bytes) in CLASSES {
-        let class = env.define_class(name, None, bytes)?;
+        let class = dialect::define(env, session.jvmti, name, bytes)?;
         let method = |name, descriptor, function| NativeMethod { name, descriptor, function };
         let table = [
             method(c"start", c"()V", begin as *mut c_void),
             method(c"begin", c"(Ljava/lang/String;Ljava/lang/String;J)V", begin_test as *mut c_void),
             method(c"end", c"(Ljava/lang/String;Ljava/lang/String;J)V", end_test as *mut c_void),
+            method(c"tell", c"(Ljava/lang/String;Ljava/lang/String;)V", tell as *mut c_void),
             method(
                 c"work",
                 c"(Ljava/lang/String;Ljava/lang/String;Ljava/lang/String;)Ljava/lang/String;",
@@ -45,6 +62,7 @@ pub fn wait(session: &'static Session, env: &Env<'_>, jar: &Path) -> Result<(), 
         // SAFETY: the table's functions have the signatures that Tests.java declares.
         unsafe { env.register_natives(class, &table)? };
     }
+    READY.store(true, Relaxed);
     session.jvmti.add_to_system_class_loader_search(jar)
 }
 
@@ -57,6 +75,10 @@ extern "system" fn begin(env: *mut JNIEnv, _: jclass) {
         }
         if let Err(why) = start::start(session, &mut env, &session.options()) {
             complain(&why);
+        }
+        for event in [sys::JVMTI_EVENT_THREAD_START, sys::JVMTI_EVENT_VIRTUAL_THREAD_START] {
+            // Where there are no virtual threads, nobody tells of them.
+            let _ = session.listen(Listener::Tests, event, true);
         }
     });
 }
@@ -71,6 +93,7 @@ extern "system" fn begin_test(env: *mut JNIEnv, _: jclass, method: jobject, test
             return;
         };
         following(session, &method, near, Follower::begin);
+        STARTED_BEFORE.store(STARTED.load(Relaxed), Relaxed);
         pins::begin_at(session, &env, &["begin", &method, &test]);
     });
 }
@@ -88,10 +111,41 @@ extern "system" fn end_test(env: *mut JNIEnv, _: jclass, method: jobject, test: 
         if let Some(Done { runs: 1.., bytecodes, calls, allocations }) =
             following(session, &method, near, Follower::end)
         {
-            session.note("test", &format!("{method}\t{test}\t{bytecodes}\t{calls}\t{allocations}"));
+            let threads = STARTED.load(Relaxed).saturating_sub(STARTED_BEFORE.load(Relaxed));
+            let counts = format!("{bytecodes}\t{calls}\t{allocations}\t{threads}");
+            session.note("test", &format!("{method}\t{test}\t{counts}\t{}", directory()));
         }
         pins::begin_at(session, &env, &["end", &method, &test]);
     });
+}
+
+extern "system" fn tell(env: *mut JNIEnv, _: jclass, key: jobject, value: jobject) {
+    guarded((), || {
+        // SAFETY: the VM passes this thread's environment.
+        let Some(env) = (unsafe { Env::from_raw(env) }) else { return };
+        if let (Some(session), Some(key), Some(value)) = (Session::get(), text(&env, key), text(&env, value))
+        {
+            session.note(&key, &format!("{value}\t{}", directory()));
+        }
+    });
+}
+
+/// Where the JVM was started: same-named tests of two modules are two tests.
+fn directory() -> &'static str {
+    static DIRECTORY: LazyLock<String> = LazyLock::new(|| {
+        let directory = std::env::current_dir().unwrap_or_default().to_string_lossy().into_owned();
+        directory.replace(|c: char| c.is_control(), "\u{fffd}")
+    });
+    &DIRECTORY
+}
+
+/// Threads that have been started so far, and how many that were when the current test began.
+static STARTED: AtomicU64 = AtomicU64::new(0);
+static STARTED_BEFORE: AtomicU64 = AtomicU64::new(0);
+
+/// A thread begins to run.
+pub fn thread_started() {
+    STARTED.fetch_add(1, Relaxed);
 }
 
 /// Looks at what a test's method has done.
@@ -103,11 +157,14 @@ fn following<T>(
 ) -> Option<T> {
     let mut parts = method.split('\t');
     let (kind, class, name, descriptor) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
-    let wanted = Followed {
-        class: bytes(&class.replace('.', "/")),
-        name: bytes(name),
-        descriptor: Some(bytes(descriptor)),
-        lambdas: kind == "dynamic",
+    let class = bytes(&class.replace('.', "/"));
+    let wanted = match kind {
+        // Not the method, which only makes the tests, but the lambdas in it, which are the tests: javac names them so.
+        "dynamic" => {
+            let name = Name::Begins(bytes(&format!("lambda${name}$")));
+            Followed { class, name, descriptor: None }
+        }
+        _ => Followed { class, name: Name::Is(bytes(name)), descriptor: Some(bytes(descriptor)) },
     };
     let near = (near as usize).checked_sub(session.arena.base() as usize)? as u64;
     // Poisoned only by a panic, after which whatever is in it is still consistent enough to add up.
@@ -139,12 +196,11 @@ extern "system" fn work(
         };
         let wanted = Followed {
             class: bytes(&owner.replace('.', "/")),
-            name: bytes(&name),
+            name: Name::Is(bytes(&name)),
             descriptor: text(&env, descriptor).as_deref().map(bytes),
-            lambdas: false,
         };
         // One of its own: whether the method is below one that is followed for another reason does not matter here.
-        let mut follower = Follower::default();
+        let mut follower = follower();
         let number = follower.follow(wanted);
         let told = describe(&follower.total(&session.arena, number, HOT));
         env.new_text(&told).map_or(std::ptr::null_mut(), Ref::raw)

@@ -1,11 +1,13 @@
 //! The native methods of `java.quipu.Natives`. Called by the runtime on application threads, never on the way taken
 //! often; each works on the session that registered it.
 
-use std::ffi::c_void;
+use std::ffi::{CStr, CString, c_void};
+use std::sync::OnceLock;
 
 use quipu_arena::layout::header;
+use quipu_classfile::mutf8;
 use quipu_jvm::sys::{JNIEnv, jclass, jobject};
-use quipu_jvm::{Env, NativeMethod, Ref};
+use quipu_jvm::{Capability, Env, FieldId, NativeMethod, Ref, Thread};
 
 use crate::bytecodes;
 use crate::guard::guarded;
@@ -13,13 +15,14 @@ use crate::pins;
 use crate::session::Session;
 
 /// The table to register.
-pub fn table() -> [NativeMethod<'static>; 14] {
+pub fn table() -> [NativeMethod<'static>; 15] {
     let method = |name, descriptor, function| NativeMethod { name, descriptor, function };
     [
         method(c"base", c"()J", base as *mut c_void),
         method(c"sizes", c"()J", sizes as *mut c_void),
         method(c"sink", c"()J", sink as *mut c_void),
         method(c"direct", c"()Z", direct as *mut c_void),
+        method(c"offset", c"(Ljava/lang/Class;Ljava/lang/String;)J", offset as *mut c_void),
         method(c"maxDepth", c"()I", max_depth as *mut c_void),
         method(c"sites", c"()Z", sites as *mut c_void),
         method(c"chunk", c"(IJ)J", chunk as *mut c_void),
@@ -28,7 +31,7 @@ pub fn table() -> [NativeMethod<'static>; 14] {
         method(c"tree", c"(II)V", tree as *mut c_void),
         method(c"tallies", c"()Z", tallies as *mut c_void),
         method(c"tally", c"(II)J", tally as *mut c_void),
-        method(c"nobodys", c"()J", nobodys as *mut c_void),
+        method(c"unreadTally", c"()J", unread_tally as *mut c_void),
         method(c"scratch", c"()J", scratch as *mut c_void),
     ]
 }
@@ -47,6 +50,24 @@ extern "system" fn sink(_: *mut JNIEnv, _: jclass) -> i64 {
 
 extern "system" fn direct(_: *mut JNIEnv, _: jclass) -> u8 {
     guarded(0, || Session::get().is_some_and(Session::is_direct).into())
+}
+
+/// Types of the fields that the runtime asks for.
+const FIELD_TYPES: [&CStr; 2] = [c"J", c"Ljava/quipu/Link;"];
+
+extern "system" fn offset(env: *mut JNIEnv, _: jclass, class: jclass, field: jobject) -> i64 {
+    guarded(-1, || {
+        // SAFETY: the VM passes this thread's environment, a class and a string.
+        let (env, class, name) =
+            match unsafe { (Env::from_raw(env), Ref::from_raw(class), Ref::from_raw(field)) } {
+                (Some(env), Some(class), Some(name)) => (env, class, name),
+                _ => return -1,
+            };
+        let name = env.as_text(name).map(|name| env.text(name)).and_then(|name| CString::new(name).ok());
+        let Some(name) = name else { return -1 };
+        let found = FIELD_TYPES.iter().find_map(|descriptor| env.field(class, &name, descriptor).ok());
+        found.and_then(|field| i64::try_from(field.offset()).ok()).unwrap_or(-1)
+    })
 }
 
 extern "system" fn max_depth(_: *mut JNIEnv, _: jclass) -> i32 {
@@ -109,9 +130,28 @@ unsafe fn with_name<T>(
     // SAFETY: the caller's promise.
     let (env, thread) = unsafe { (Env::from_raw(env)?, Ref::from_raw(thread)?) };
     let session = Session::get()?;
+    if let Some(name) = name_in_field(session, &env, thread) {
+        return Some(look(session, mutf8::encode(&name).as_bytes(), env.is_virtual(thread)));
+    }
     let info = session.jvmti.thread_info(&env, Some(thread));
     let name = info.as_ref().map_or(&b"?"[..], |info| info.name.as_bytes());
     Some(look(session, name, env.is_virtual(thread)))
+}
+
+/// The name of a thread, from its field: where there are virtual threads, JVMTI waits until none is just being mounted, and
+/// the current thread may be in the middle of that. `None` where there are none.
+fn name_in_field(session: &Session, env: &Env<'_>, thread: Thread<'_>) -> Option<String> {
+    static FIELD: OnceLock<Option<FieldId>> = OnceLock::new();
+    let found = || {
+        let capabilities = session.jvmti.capabilities().ok()?;
+        let class = env.find_class(c"java/lang/Thread").ok()?;
+        let has_virtual = capabilities.contains(Capability::CAN_SUPPORT_VIRTUAL_THREADS);
+        has_virtual.then(|| env.field(class, c"name", c"Ljava/lang/String;").ok()).flatten()
+    };
+    let field = (*FIELD.get_or_init(found))?;
+    // SAFETY: every thread has that field, and it is a string.
+    let name = unsafe { env.object_field(thread, field).map(|name| name.cast()) };
+    Some(name.map_or_else(String::new, |name| env.text(name)))
 }
 
 extern "system" fn tree(_: *mut JNIEnv, _: jclass, tree: i32, group: i32) {
@@ -142,8 +182,8 @@ extern "system" fn tally(_: *mut JNIEnv, _: jclass, tree: i32, root: i32) -> i64
     })
 }
 
-extern "system" fn nobodys(_: *mut JNIEnv, _: jclass) -> i64 {
-    guarded(0, || Session::get().and_then(Session::nobodys_tally).map_or(0, |address| address as i64))
+extern "system" fn unread_tally(_: *mut JNIEnv, _: jclass) -> i64 {
+    guarded(0, || Session::get().and_then(Session::unread_tally).map_or(0, |address| address as i64))
 }
 
 extern "system" fn scratch(_: *mut JNIEnv, _: jclass) -> i64 {

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use quipu_classfile::BlockAnalysis;
 use quipu_kinds::Chosen;
-use quipu_rewrite::{Contexts, Plan, Selection, Weights, parse_classes};
+use quipu_rewrite::{Bytecodes, Contexts, Counting, Exact, Plan, Selection, Weights, parse_classes};
 
 /// The agent's options.
 #[derive(Debug, Clone)]
@@ -14,6 +15,10 @@ pub struct Options {
     pub chosen: Chosen,
     /// Directory for the arena.
     pub directory: Option<PathBuf>,
+    /// The arena itself, with `%p` and the like in its name.
+    pub file: Option<String>,
+    /// How long to wait before anything is measured.
+    pub delay: Option<Duration>,
     /// The size the arena may grow to.
     pub limit: u64,
     /// Which blocks are counted.
@@ -46,7 +51,7 @@ pub struct Options {
     pub tests: Option<PathBuf>,
     /// Take the instrumentation out again.
     pub stop: bool,
-    /// Take everything out again when whoever attached is gone.
+    /// Take everything out again when the process that attached is gone.
     pub held: bool,
     /// Whether threads get a field for the published slot; set if the agent is there early enough.
     pub direct: bool,
@@ -111,6 +116,8 @@ impl Options {
         let agent = chosen.get("agent").and_then(|text| text.rsplit_once('='));
         Ok(Options {
             directory: chosen.get("dir").map(PathBuf::from),
+            file: chosen.get("file").map(str::to_owned),
+            delay: chosen.number("delay").filter(|&seconds| seconds > 0).map(Duration::from_secs),
             limit: chosen.number("arena-limit").unwrap_or_else(default_limit),
             analysis: analysis(chosen.get("bba").unwrap_or_default())?,
             contexts: match chosen.get("contexts") {
@@ -158,15 +165,22 @@ impl Options {
 
     /// How classes are to be rewritten.
     pub fn plan(&self) -> Plan {
+        let counting = if self.bytecodes.is_some() {
+            Counting::Bytecodes(Bytecodes)
+        } else {
+            Counting::Exact(Exact {
+                contexts: self.contexts,
+                folds: self.max_depth != u32::MAX,
+                sites: self.sites,
+                blocks: self.blocks,
+                allocations: self.allocations,
+            })
+        };
         Plan {
-            folds: self.max_depth != u32::MAX,
+            counting,
             analysis: self.analysis,
-            contexts: self.contexts,
-            sites: self.sites,
-            blocks: self.blocks,
-            allocations: self.allocations,
+            hide_once: self.tests.is_some(),
             selection: self.selection.clone(),
-            sampling: self.bytecodes.is_some(),
             weights: self.weights.as_ref().map(|(_, weights)| Arc::clone(weights)),
             ..Plan::new("java/quipu")
         }
@@ -218,7 +232,7 @@ mod tests {
         assert_eq!(Options::parse("exact").unwrap().bytecodes, None);
         let o = Options::parse("bytecodes=500,seed=7").unwrap();
         assert_eq!(o.bytecodes, Some(BytecodeSampling { every: 500, jitter: 100, seed: 7 }));
-        assert!(o.plan().sampling);
+        assert!(o.plan().samples_bytecodes());
         assert!(Options::parse("bytecodes=0").is_err());
     }
 

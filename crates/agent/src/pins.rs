@@ -6,12 +6,14 @@
 use std::ffi::CStr;
 use std::sync::OnceLock;
 
-use quipu_classfile::ClassFile;
 use quipu_classfile::opcode::{LCONST_1, NOP};
+use quipu_classfile::{ClassEditor, ClassFile, EditError, Snippet};
 use quipu_jvm::hotspot::IdentityHashes;
 use quipu_jvm::{Class, Env, Object, Result, sys};
 
 use crate::events::Listener;
+use crate::intrinsics;
+use crate::listeners;
 use crate::session::Session;
 
 /// An odd constant, so that neither half of the order of `Map.of` is favoured by a zero.
@@ -27,6 +29,7 @@ pub fn pin(session: &Session, env: &Env<'_>) {
     if pin_thread_local_random(env).is_ok() {
         session.note("pin.ThreadLocalRandom", "seed");
     }
+    intrinsics::note(session);
     let _ = pin_classes(session, env);
     env.clear_exception();
     begin_at(session, env, &["VM"]);
@@ -59,6 +62,12 @@ fn round_up(session: &Session, env: &mut Env<'_>) -> Result<()> {
 /// Iteration order of `Map.of` and `Set.of`. Lookup does not use the salt, so existing collections stay intact.
 fn pin_immutable_collections(env: &Env<'_>) -> Result<()> {
     let class = env.find_class(c"java/util/ImmutableCollections")?;
+    // Before JDK 16, one number for both.
+    if let Ok(salt) = env.static_field(class, c"SALT", c"I") {
+        // SAFETY: a static field of this class, with this type.
+        unsafe { env.set_static_int(class, salt, SALT as i32) };
+        return Ok(());
+    }
     let salt = env.static_field(class, c"SALT32L", c"J")?;
     let reverse = env.static_field(class, c"REVERSE", c"Z")?;
     // SAFETY: both are static fields of this class, with these types.
@@ -77,6 +86,26 @@ fn pin_thread_local_random(env: &Env<'_>) -> Result<()> {
     set_atomic(env, unsafe { env.static_object(class, field) }, SEED)
 }
 
+/// What threads to come start from.
+fn seed_new_threads(env: &Env<'_>, seed: i64) -> Result<()> {
+    let class = env.find_class(c"java/util/concurrent/ThreadLocalRandom")?;
+    let seeder = env.static_field(class, c"seeder", ATOMIC)?;
+    let probes =
+        env.static_field(class, c"probeGenerator", c"Ljava/util/concurrent/atomic/AtomicInteger;")?;
+    // SAFETY: the fields' types are the ones just asked for; an AtomicInteger and its own field.
+    unsafe {
+        set_atomic(env, env.static_object(class, seeder), seed)?;
+        if let Some(probes) = env.static_object(class, probes) {
+            let value = env.field(env.class_of(probes)?, c"value", c"I")?;
+            env.set_int_field(probes, value, seed as i32);
+        }
+    }
+    let splittable = env.find_class(c"java/util/SplittableRandom")?;
+    let field = env.static_field(splittable, c"defaultGen", ATOMIC)?;
+    // SAFETY: as above.
+    set_atomic(env, unsafe { env.static_object(splittable, field) }, seed)
+}
+
 /// # Errors
 /// The VM's.
 fn set_atomic(env: &Env<'_>, atomic: Option<Object<'_>>, value: i64) -> Result<()> {
@@ -88,11 +117,79 @@ fn set_atomic(env: &Env<'_>, atomic: Option<Object<'_>>, value: i64) -> Result<(
 }
 
 /// Classes that take the time for a random number.
-const SEEDED_BY_CLOCK: [&[u8]; 2] = [b"java/util/ImmutableCollections", b"java/util/Random"];
+const SEEDED_BY_CLOCK: [&[u8]; 3] =
+    [b"java/util/ImmutableCollections", b"java/util/Random", b"jdk/internal/util/random/RandomSupport"];
+
+/// What gives the time.
+const CLOCKS: [&[u8]; 2] = [b"nanoTime", b"currentTimeMillis"];
+
+/// The system's random numbers, and what gives them out.
+const SYSTEMS_RANDOM: [&[u8]; 3] = [
+    b"sun/security/provider/NativePRNG",
+    b"sun/security/provider/NativePRNG$Blocking",
+    b"sun/security/provider/NativePRNG$NonBlocking",
+];
+const DRAWS: (&[u8], &[u8]) = (b"engineNextBytes", b"([B)V");
+
+/// What names temporary files by random numbers. With the same in each run, names would meet what earlier runs left behind.
+const TEMPORARY: [&[u8]; 2] = [b"java/nio/file/TempFileHelper", b"java/io/File$TempDirectory"];
+
+/// A class that makes counts differ, changed so that it does not; `None` for all others.
+pub fn pinned(session: &Session, class: &ClassFile<'_>) -> Option<Vec<u8>> {
+    without_clock(class).or_else(|| {
+        // In tests only, where no secrets are made: what they draw is predictable then.
+        if !listeners::are_ready() || session.options().tests.is_none() {
+            return None;
+        }
+        match class.name() {
+            name if SYSTEMS_RANDOM.contains(&name) => with_chance_of_tests(class).ok(),
+            name if TEMPORARY.contains(&name) => with_other_names(class).ok(),
+            _ => None,
+        }
+    })
+}
+
+/// Temporary files with names that no other run has, and as many letters.
+fn with_other_names(class: &ClassFile<'_>) -> std::result::Result<Vec<u8>, EditError> {
+    let mut editor = ClassEditor::new(class);
+    let replace = editor.pool().method_ref(b"java/quipu/Tests", b"temporary", b"(J)J")?;
+    for method in class.methods() {
+        let Ok(Some(code)) = method.code() else { continue };
+        let draws = code.instructions().flatten().filter(|instruction| {
+            let called = instruction.pool_index().and_then(|index| class.pool().member(index).ok());
+            called.is_some_and(|called| called.name == b"nextLong")
+        });
+        let behind: Vec<u32> = draws.map(|instruction| instruction.end()).collect();
+        if let Some(mut code) = editor.edit_method(method.index())?.filter(|_| !behind.is_empty()) {
+            let mut snippet = Snippet::new();
+            snippet.invokestatic(replace, b"(J)J");
+            for at in behind {
+                code.insert_before(at, &snippet)?;
+            }
+            code.finish()?;
+        }
+    }
+    Ok(editor.into_bytes().into_owned())
+}
+
+/// The system's random numbers with such as depend on the test.
+fn with_chance_of_tests(class: &ClassFile<'_>) -> std::result::Result<Vec<u8>, EditError> {
+    let mut editor = ClassEditor::new(class);
+    let replace = editor.pool().method_ref(b"java/quipu/Tests", b"chance", b"([B)V")?;
+    for method in class.methods().filter(|method| (method.name(), method.descriptor()) == DRAWS) {
+        if let Some(mut code) = editor.edit_method(method.index())? {
+            let mut snippet = Snippet::new();
+            snippet.aload(1).invokestatic(replace, b"([B)V");
+            code.insert_before_returns(&snippet)?;
+            code.finish()?;
+        }
+    }
+    Ok(editor.into_bytes().into_owned())
+}
 
 /// Such a class with a constant instead; `None` for all others. The first one has made the tables of the module system
 /// long before the VM is up and [`pin`] can do anything.
-pub fn without_clock(class: &ClassFile<'_>) -> Option<Vec<u8>> {
+fn without_clock(class: &ClassFile<'_>) -> Option<Vec<u8>> {
     if !SEEDED_BY_CLOCK.contains(&class.name()) {
         return None;
     }
@@ -100,7 +197,7 @@ pub fn without_clock(class: &ClassFile<'_>) -> Option<Vec<u8>> {
     for code in class.methods().filter_map(|method| method.code().ok()?) {
         for instruction in code.instructions().flatten() {
             let called = instruction.pool_index().and_then(|index| class.pool().member(index).ok());
-            if called.is_some_and(|called| called.name == b"nanoTime") {
+            if called.is_some_and(|called| CLOCKS.contains(&called.name)) {
                 let at = instruction.bytes().as_ptr() as usize - class.bytes().as_ptr() as usize;
                 let bytes = pinned.get_or_insert_with(|| class.bytes().to_vec());
                 bytes.get_mut(at..at + 3)?.copy_from_slice(&[LCONST_1, NOP, NOP]);
@@ -147,6 +244,8 @@ pub fn begin_at(session: &Session, env: &Env<'_>, name: &[&str]) {
     // What is not there in this JDK is left as it is.
     let _ = seed_random(session, env, seed.cast_signed());
     env.clear_exception();
+    let _ = seed_new_threads(env, seed.cast_signed());
+    env.clear_exception();
     if let Some(Some(hashes)) = HASHES.get() {
         hashes.seed(env, seed);
     }
@@ -163,6 +262,8 @@ fn seed_random(session: &Session, env: &Env<'_>, seed: i64) -> Result<()> {
         let thread = session.jvmti.current_thread(env)?;
         let class = env.find_class(c"java/lang/Thread")?;
         env.set_long_field(thread, env.field(class, c"threadLocalRandomSeed", c"J")?, seed);
+        // With 0, the seed would be drawn anew.
+        env.set_int_field(thread, env.field(class, c"threadLocalRandomProbe", c"I")?, seed as i32 | 1);
         // Skip lists have their own; 0 is none yet.
         env.set_int_field(
             thread,

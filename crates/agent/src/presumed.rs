@@ -1,6 +1,6 @@
-//! Methods that may turn out to be opaque: somebody calls them whose class was rewritten before theirs was known.
+//! Methods that may turn out to be opaque: the class of a caller was rewritten before their own class was known.
 //!
-//! Their calls are counted as those of an opaque method would be: if nobody counted himself. What was counted is told to
+//! Their calls are counted as those of an opaque method would be: if no method counted itself in the call. What was counted is told to
 //! the reader once the class is loaded and the method is opaque indeed; otherwise it was something that has no context,
 //! and is not mentioned.
 

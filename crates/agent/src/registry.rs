@@ -7,9 +7,16 @@ use quipu_arena::layout;
 use quipu_arena::record::{Record, RewrittenMethod, flag};
 use quipu_arena::writer::ArenaWriter;
 use quipu_classfile::ClassFile;
-use quipu_rewrite::Shape;
+use quipu_rewrite::{Shape, agreed};
 
 use crate::locks::lock;
+
+// Inserted code counts in the arena.
+const _: () = {
+    assert!(agreed::TALLY_CELL as u64 == layout::tally::CELL);
+    assert!(agreed::MOST_SLOTS == layout::MAX_SLOTS);
+    assert!(agreed::method_word(0x1234_5678) == layout::method_word(0x1234_5678));
+};
 
 /// Hands out ids.
 pub struct Registry {
@@ -107,7 +114,7 @@ impl Registry {
         lock(&self.state).next_method
     }
 
-    /// First of `count` ids nobody has.
+    /// First of `count` ids that no method has.
     pub fn reserve_anew(&self, count: u32) -> Option<u32> {
         lock(&self.state).take(count)
     }
@@ -163,6 +170,7 @@ impl Registry {
                 blocks: &shape.blocks,
                 derived: &shape.derived,
                 leaves: &shape.leaves,
+                columns: &[],
             }
             .encode(&mut records);
         }

@@ -16,10 +16,11 @@ use quipu_rewrite::{Call, Callee, Contexts, Known, OpaqueCallee, Plan};
 use crate::entry::complain;
 use crate::events::{Events, Listener};
 use crate::groups::Groups;
+use crate::names;
 use crate::options::Options;
 use crate::presumed::Presumptions;
 use crate::registry::Registry;
-use crate::sampling::monotonic;
+use crate::stacks::monotonic;
 use crate::world::{self, World};
 
 /// Everything the callbacks need. Made once, never dropped: callbacks may come until the process ends.
@@ -33,7 +34,8 @@ pub struct Session {
     /// Whether the agent was there before `java.lang.Thread` was loaded, to give it fields; and one for tallies.
     early: bool,
     tally_field: bool,
-    /// Whether the profile is written by who started the VM, at its end: all that is measured in it is then one profile.
+    /// Whether the profile is written by the process that started the VM, when the VM ends: all that is measured in it is then
+    /// one profile.
     pub owned: bool,
     /// Where the profile is kept.
     pub arena: ArenaWriter,
@@ -57,8 +59,8 @@ pub struct Session {
     sinks_taken: AtomicUsize,
     /// Whether `java.lang.Thread` got a field for the published slot.
     direct: AtomicBool,
-    /// Address of the tally that nobody reads.
-    nobodys_tally: OnceLock<Option<usize>>,
+    /// Address of the tally that is never read.
+    unread_tally: OnceLock<Option<usize>>,
 }
 
 /// One for calls that find the arena full, one for threads without an identity.
@@ -77,11 +79,14 @@ impl Session {
 
     /// Begins the session of this process.
     pub fn begin(vm: Jvm, jvmti: Jvmti, options: Options) -> Result<&'static Session, String> {
-        let directory = match &options.directory {
-            Some(directory) => directory.clone(),
-            None => place::directory().map_err(|e| format!("no private directory for the profile: {e}"))?,
+        let path = match (&options.file, &options.directory) {
+            (Some(pattern), _) => names::file(pattern),
+            (None, Some(directory)) => arena_path(directory),
+            (None, None) => {
+                let directory = place::directory();
+                arena_path(&directory.map_err(|e| format!("no private directory for the profile: {e}"))?)
+            }
         };
-        let path = arena_path(&directory);
         let arena = ArenaWriter::create(&path, options.limit)
             .map_err(|e| format!("cannot make {}: {e}", path.display()))?;
         let mut sinks = [0; SINKS];
@@ -93,7 +98,7 @@ impl Session {
         let registry = Registry::new().ok_or("no address space for the table of methods")?;
         let groups = Groups::new(options.merge, options.threads.clone());
         let (early, tally_field) = (options.direct, options.contexts != Contexts::All);
-        let owned = options.directory.is_some();
+        let owned = options.directory.is_some() || options.file.is_some();
         let world = world::of_vm(jvmti);
         let session = Session {
             vm,
@@ -114,7 +119,7 @@ impl Session {
             sinks,
             sinks_taken: AtomicUsize::new(0),
             direct: AtomicBool::new(false),
-            nobodys_tally: OnceLock::new(),
+            unread_tally: OnceLock::new(),
         };
         SESSION.set(session).map_err(|_| "the agent is loaded already".to_owned())?;
         SESSION.get().ok_or_else(|| "the agent is loaded already".to_owned())
@@ -132,7 +137,7 @@ impl Session {
 
     /// A profile begins, with options of its own. What an earlier one has counted and sampled is forgotten, and `true` is
     /// returned if threads or contexts are told apart in another way from now on.
-    pub fn begin_profile(&self, samples: &Appender, options: &Options) -> Result<bool, String> {
+    pub fn begin_profile(&self, appenders: &[&Appender], options: &Options) -> Result<bool, String> {
         let before = self.options();
         if self.is_direct() && options.rewrites() && before.contexts != options.contexts {
             return Err(
@@ -144,7 +149,7 @@ impl Session {
         let again = self.begun.swap(true, Ordering::AcqRel);
         let otherwise = again && !before.tells_apart_like(options);
         if again {
-            self.arena.forget(samples, &|method| self.registry.slots(method));
+            self.arena.forget(appenders, &|method| self.registry.slots(method));
         }
         if otherwise {
             self.groups.choose(options.merge, options.threads.clone());
@@ -198,7 +203,7 @@ impl Session {
         Ok(())
     }
 
-    /// The VM tells of an event as long as somebody listens.
+    /// The VM tells of an event as long as there is a listener.
     pub fn listen(
         &self,
         listener: Listener,
@@ -208,9 +213,9 @@ impl Session {
         self.events.set(self.jvmti, listener, event, on)
     }
 
-    /// Address of the tally that nobody reads; `None` if there is no room for it.
-    pub fn nobodys_tally(&self) -> Option<usize> {
-        *self.nobodys_tally.get_or_init(|| self.arena.add_tally(0, 0).map(|address| address as usize))
+    /// Address of the tally that is never read; `None` if there is no room for it.
+    pub fn unread_tally(&self) -> Option<usize> {
+        *self.unread_tally.get_or_init(|| self.arena.add_tally(0, 0).map(|address| address as usize))
     }
 
     /// Tells the reader a fact.

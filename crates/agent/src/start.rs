@@ -14,23 +14,26 @@ use quipu_rewrite::Plan;
 use crate::agents;
 use crate::bytecodes;
 use crate::control;
+use crate::dialect;
 use crate::engine;
 use crate::events::Listener;
+use crate::locks::lock;
 use crate::natives;
 use crate::options::Options;
+use crate::own_thread;
 use crate::pins;
-use crate::sampling::{self, Wanted};
 use crate::session::Session;
+use crate::stacks::{self, Wanted};
 use crate::steering;
 use crate::tallies;
 
 /// The runtime's classes, in the order in which they can be defined.
-const CLASSES: &[(&CStr, &[u8])] = include!(concat!(env!("OUT_DIR"), "/runtime_classes.rs"));
+pub const CLASSES: &[(&CStr, &[u8])] = include!(concat!(env!("OUT_DIR"), "/runtime_classes.rs"));
 
 /// Packages of `java.base` the runtime is made of.
 const INTERNAL: [&CStr; 2] = [c"jdk.internal.misc", c"jdk.internal.vm.annotation"];
 
-/// Held by whoever attaches or detaches: one at a time.
+/// Held while a profile is begun or ended: one at a time.
 pub static CHANGING: Mutex<()> = Mutex::new(());
 
 /// What the agent calls in the runtime.
@@ -82,9 +85,26 @@ pub fn start(session: &'static Session, env: &mut Env<'_>, options: &Options) ->
     engine::start(session, env, options)
 }
 
+/// The same after the delay that was asked for.
+pub fn later(session: &Session, env: &Env<'_>) -> Result<(), Error> {
+    own_thread::start(session.jvmti, env, "Quipu's delay", |env| {
+        let Some(session) = Session::get() else { return };
+        let options = session.options();
+        std::thread::sleep(options.delay.unwrap_or_default());
+        let _changing = lock(&CHANGING);
+        // Somebody else may have come first.
+        if engine::any(session) {
+            return;
+        }
+        if let Err(why) = start(session, env, &options) {
+            session.failed(&why);
+        }
+    })
+}
+
 /// Refuses JVMs that have not what the runtime is made of.
 fn supported(jvmti: Jvmti) -> Result<(), String> {
-    const OLDEST: u32 = 11;
+    const OLDEST: u32 = 8;
     match jdk_version(jvmti) {
         Ok(version) if version.feature < OLDEST => Err(format!(
             "this is Java {}, and counting needs Java {OLDEST} or newer; --cpu and --wall need less",
@@ -96,7 +116,7 @@ fn supported(jvmti: Jvmti) -> Result<(), String> {
 
 /// A profile of its own begins: nothing that was measured before is in it.
 pub fn begin_profile(session: &Session, env: &Env<'_>, options: &Options) -> Result<(), String> {
-    let otherwise = session.begin_profile(sampling::appender(), options)?;
+    let otherwise = session.begin_profile(&stacks::appenders(), options)?;
     describe(session);
     go_on(session, env, otherwise).map_err(|e| e.to_string())
 }
@@ -121,9 +141,29 @@ fn go_on(session: &Session, env: &Env<'_>, otherwise: bool) -> Result<(), Error>
 /// Samples what is wanted. That runs a little Java code, which may be instrumented.
 pub fn sample(session: &'static Session, env: &mut Env<'_>, wanted: &Wanted) -> Result<(), String> {
     aside(env, true).map_err(|e| e.to_string())?;
-    let set = sampling::set(session, env, wanted);
+    let set = stacks::set(session, env, wanted);
     aside(env, false).map_err(|e| e.to_string())?;
     set
+}
+
+/// A kind that charges what the VM tells of to contexts begins to do so, or ends.
+pub fn record(
+    session: &'static Session,
+    env: &mut Env<'_>,
+    kind: &'static str,
+    on: bool,
+    options: &Options,
+) -> Result<(), String> {
+    let mut wanted = stacks::current();
+    if on && !wanted.any() {
+        // Otherwise all kinds have the threads that were chosen first.
+        wanted.threads.clone_from(&options.threads);
+    }
+    wanted.recorded.retain(|&known| known != kind);
+    if on {
+        wanted.recorded.push(kind);
+    }
+    sample(session, env, &wanted)
 }
 
 /// What instrumentation needs of the VM; sampling must not pay for it.
@@ -165,12 +205,15 @@ pub fn instrument(session: &'static Session, env: &mut Env<'_>, options: &Option
         bytecodes::define(session, env, wanted)?;
     }
     if let Some(agent) = &options.agent {
-        match agents::install(session, env, agent, plan.sampling) {
+        match agents::install(session, env, agent, plan.samples_bytecodes()) {
             Ok(()) => plan.activation = true,
-            Err(error) => eprintln!("quipu: profiling without the agent {}: {error}", agent.class),
+            Err(error) => {
+                eprintln!("quipu: profiling without the agent {}: {error}", agent.class);
+                session.note("start.without agent", &agent.class);
+            }
         }
     }
-    if plan.sampling {
+    if plan.samples_bytecodes() {
         bytecodes::start_all(session, env)?;
     }
     if plan.tallies() && !tallies::begin(session, env)? {
@@ -181,7 +224,7 @@ pub fn instrument(session: &'static Session, env: &mut Env<'_>, options: &Option
     if let Some((file, _)) = &options.weights {
         session.note("option.weights", file);
     }
-    session.note("kind", if plan.sampling { "bytecodes" } else { "exact" });
+    session.note("kind", if plan.samples_bytecodes() { "bytecodes" } else { "exact" });
     session.set_plan(Some(plan));
     session.listen(Listener::Instrumentation, sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)?;
     let Some(plan) = session.plan() else { return Ok(()) };
@@ -189,7 +232,7 @@ pub fn instrument(session: &'static Session, env: &mut Env<'_>, options: &Option
     let rewritten = retransform(session, env, &plan);
     aside(env, false)?;
     rewritten?;
-    sampling::instrumented(session, env);
+    stacks::instrumented(session, env);
     // The runtime's classes, which differ with what is inserted, have been given hash codes.
     pins::begin_hashing(session, env);
     session.note("start.nanos", &began.elapsed().as_nanos().to_string());
@@ -203,7 +246,7 @@ pub fn stop(session: &'static Session, env: &mut Env<'_>) -> Result<(), String> 
     }
     let stopped = engine::stop(session, env);
     if !session.owned {
-        // The collector holds the file open; nobody needs its name any more.
+        // The collector holds the file open; its name is not needed any more.
         let _ = std::fs::remove_file(session.arena.path());
     }
     stopped
@@ -214,7 +257,7 @@ pub fn remove_instrumentation(session: &'static Session, env: &mut Env<'_>) -> R
     // Loaded classes first: while the plan is there, it tells which of them were touched.
     let Some(plan) = session.plan() else { return Ok(()) };
     session.set_plan(None);
-    sampling::instrumented(session, env);
+    stacks::instrumented(session, env);
     let restored = retransform(session, env, &plan);
     agents::remove(env)?;
     session.listen(Listener::Instrumentation, sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, false)?;
@@ -248,7 +291,7 @@ fn define_runtime(env: &Env<'_>, jvmti: Jvmti) -> Result<(), Error> {
     let mut direct = None;
     let mut last: Option<Class<'_>> = None;
     for (name, bytes) in CLASSES {
-        let class = env.define_class(name, None, bytes)?;
+        let class = dialect::define(env, jvmti, name, bytes)?;
         if *name == c"java/quipu/Natives" {
             natives_class = Some(class);
         }
@@ -274,6 +317,7 @@ fn define_runtime(env: &Env<'_>, jvmti: Jvmti) -> Result<(), Error> {
     let go_on = env.static_method(probe, c"goOn", c"()V")?;
     let renew = env.static_method(probe, c"renew", c"()V")?;
     let renew_thread = env.static_method(probe, c"renew", c"(Ljava/lang/Thread;)V")?;
+    dialect::check(env, jvmti, CLASSES, probe)?;
     let _ = RUNTIME.set(Runtime { probe: env.new_global(probe)?, end, aside, go_on, renew, renew_thread });
     tallies::define(env, tally)
 }

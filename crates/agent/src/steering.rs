@@ -8,8 +8,8 @@ use quipu_jvm::{Env, Error, NativeMethod, Ref};
 
 use crate::control;
 use crate::guard::guarded;
-use crate::sampling::labels;
 use crate::session::Session;
+use crate::stacks::labels;
 
 const CLASSES: &[(&CStr, &[u8])] = include!(concat!(env!("OUT_DIR"), "/steering_classes.rs"));
 

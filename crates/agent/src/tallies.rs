@@ -37,7 +37,7 @@ pub fn begin(session: &Session, env: &Env<'_>) -> Result<bool, Error> {
     }
     BEGUN.store(true, Ordering::Relaxed);
     if !session.is_direct() {
-        // Who has a cursor finds his tally there.
+        // A thread that has a cursor finds its tally there.
         return Ok(true);
     }
     session.hear_of_new_threads()?;

@@ -13,9 +13,11 @@ const LISTENERS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/listener
 /// The JMH profiler, whose name is its class.
 const JMH: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/jmh.rs"));
 
-/// How the JUnit Platform finds its listener.
-const SERVICES: &[(&str, &[u8])] =
-    &[("META-INF/services/org.junit.platform.launcher.TestExecutionListener", b"quipu.junit.TestListener\n")];
+/// How the JUnit Platform finds its listener, and what chooses tests.
+const SERVICES: &[(&str, &[u8])] = &[
+    ("META-INF/services/org.junit.platform.launcher.TestExecutionListener", b"quipu.junit.TestListener\n"),
+    ("META-INF/services/org.junit.platform.launcher.PostDiscoveryFilter", b"quipu.junit.Only\n"),
+];
 
 const MANIFEST: (&str, &[u8]) = ("META-INF/MANIFEST.MF", b"Manifest-Version: 1.0\r\n\r\n");
 

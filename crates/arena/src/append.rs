@@ -6,10 +6,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::layout::{self, chunk, context, sample};
+use crate::layout::{self, chunk, context, event, sample};
 use crate::writer::ArenaWriter;
 
-/// Size of a chunk of entries: 8,192 samples, 16,384 contexts.
+/// Size of a chunk of entries: 6,553 samples, 16,384 contexts.
 const CHUNK: u64 = 256 << 10;
 /// A handler does not wait for another: after so many changes under its hands it gives up.
 const ATTEMPTS: usize = 8;
@@ -31,6 +31,11 @@ impl Appender {
     /// Samples.
     pub const fn samples() -> Appender {
         Appender::new(layout::CHUNK_SAMPLES, sample::SIZE)
+    }
+
+    /// Events of the timeline.
+    pub const fn events() -> Appender {
+        Appender::new(layout::CHUNK_EVENTS, event::SIZE)
     }
 
     const fn new(kind: u32, entry: u64) -> Appender {
@@ -65,18 +70,41 @@ pub struct Context {
 pub struct Sample {
     /// Nanoseconds of the monotonic clock.
     pub time: u64,
-    /// Nanoseconds it stands for.
+    /// What it stands for, in the metric's unit.
     pub value: u64,
+    /// How many occurrences it stands for.
+    pub count: u32,
     /// Id of the context.
     pub context: u32,
     /// Id of the thread.
     pub thread: u32,
     /// Set of labels.
     pub labels: u32,
-    /// One of [`layout::event`].
-    pub event: u32,
+    /// Id of the metric; not 0.
+    pub metric: u16,
+    /// What it was about; 0 for nothing in particular.
+    pub detail: u32,
     /// One of [`layout::run_state`].
     pub state: u32,
+}
+
+/// An event of the timeline.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Event {
+    /// When it began: nanoseconds of the monotonic clock.
+    pub time: u64,
+    /// Nanoseconds it lasted.
+    pub duration: u64,
+    /// Two numbers.
+    pub values: [u64; 2],
+    /// Id of the kind of event; not 0.
+    pub kind: u32,
+    /// Id of the thread; 0 for none.
+    pub thread: u32,
+    /// What it was about; 0 for nothing in particular.
+    pub detail: u32,
+    /// Id of the context; 0 for none.
+    pub context: u32,
 }
 
 impl ArenaWriter {
@@ -84,7 +112,7 @@ impl ArenaWriter {
     /// Returns the chunk's offset in `made`, for those who keep track.
     pub fn provide(&self, appender: &Appender, made: &mut Vec<u64>) -> bool {
         while appender.wants() || appender.current.load(Ordering::Relaxed) == 0 {
-            let free = if appender.kind == layout::CHUNK_SAMPLES { self.take_free_samples() } else { None };
+            let free = self.take_free_chunk(appender.kind);
             let Some(at) = free.or_else(|| self.add_chunk(appender.kind, CHUNK)) else { return false };
             made.push(at);
             // The first one goes into use at once.
@@ -160,7 +188,24 @@ impl ArenaWriter {
         self.word(at + sample::CONTEXT).store(new.context, Ordering::Relaxed);
         self.word(at + sample::THREAD).store(new.thread, Ordering::Relaxed);
         self.word(at + sample::LABELS).store(new.labels, Ordering::Relaxed);
-        self.word(at + sample::EVENT).store(new.event | new.state << 8, Ordering::Release);
+        self.word(at + sample::COUNT).store(new.count, Ordering::Relaxed);
+        self.word(at + sample::DETAIL).store(new.detail, Ordering::Relaxed);
+        self.word(at + sample::METRIC).store(u32::from(new.metric) | new.state << 16, Ordering::Release);
+        true
+    }
+
+    /// Appends an event of the timeline; `false` if there is no room. For signal handlers.
+    pub fn append_event(&self, appender: &Appender, new: &Event) -> bool {
+        let Some(at) = self.take(appender) else { return false };
+        self.long(at + event::TIME).store(new.time, Ordering::Relaxed);
+        self.long(at + event::DURATION).store(new.duration, Ordering::Relaxed);
+        for (place, value) in (0..).zip(new.values) {
+            self.long(at + event::VALUES + 8 * place).store(value, Ordering::Relaxed);
+        }
+        self.word(at + event::THREAD).store(new.thread, Ordering::Relaxed);
+        self.word(at + event::DETAIL).store(new.detail, Ordering::Relaxed);
+        self.word(at + event::CONTEXT).store(new.context, Ordering::Relaxed);
+        self.word(at + event::KIND).store(new.kind, Ordering::Release);
         true
     }
 }
@@ -191,8 +236,17 @@ mod tests {
                     lost.fetch_add(1, Ordering::Relaxed);
                     continue;
                 };
-                let (event, state) = (layout::event::CPU, layout::run_state::RUNNING);
-                let sample = Sample { time: i, value: 5, context, thread, labels: thread, event, state };
+                let sample = Sample {
+                    time: i,
+                    value: 5,
+                    count: 2,
+                    context,
+                    thread,
+                    labels: thread,
+                    metric: 300,
+                    detail: 7,
+                    state: layout::run_state::RUNNING,
+                };
                 if !arena.append_sample(&samples, &sample) {
                     lost.fetch_add(1, Ordering::Relaxed);
                 }
@@ -213,7 +267,32 @@ mod tests {
             let context = contents.sampled.contexts[sample.context as usize];
             assert_eq!((context.parent, context.code), (Some(0), 2 + sample.time));
             assert_eq!((context.kind, context.bci), (frame::JAVA, Some(7)));
+            assert_eq!((sample.value, sample.count, sample.metric, sample.detail), (5, 2, 300, 7));
         }
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn events_come_back() {
+        let path = std::env::temp_dir().join(format!("quipu-test-{}-events", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let arena = ArenaWriter::create(&path, 64 << 20).unwrap();
+        let (contexts, events) = (Appender::contexts(), Appender::events());
+        let first = Event { time: 3, duration: 4, values: [5, 6], kind: 2, thread: 7, detail: 8, context: 0 };
+        assert!(!arena.append_event(&events, &first), "no room yet");
+        assert!(arena.provide(&contexts, &mut Vec::new()) && arena.provide(&events, &mut Vec::new()));
+        let context = arena.append_context(&contexts, Context { code: 1, parent: 0, place: 0 }).unwrap();
+        let second = Event { context, ..first };
+        assert!(arena.append_event(&events, &first) && arena.append_event(&events, &second));
+        // A context that is not there.
+        assert!(arena.append_event(&events, &Event { context: 1, ..first }));
+        let bytes = std::fs::read(&path).unwrap();
+        let contents = Contents::read(&bytes).unwrap();
+        assert_eq!(contents.damage.samples, 1);
+        let read: Vec<_> =
+            contents.sampled.events.iter().map(|e| (e.time, e.duration, e.values, e.context)).collect();
+        assert_eq!(read, [(3, 4, [5, 6], None), (3, 4, [5, 6], Some(0))]);
+        assert_eq!(contents.sampled.events[0].kind, 2);
         std::fs::remove_file(path).unwrap();
     }
 }

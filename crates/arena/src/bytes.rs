@@ -1,6 +1,6 @@
 //! Bounds-checked access to untrusted bytes.
 
-/// A view of bytes that somebody else wrote. Every access is checked.
+/// A view of bytes that another process wrote. Every access is checked.
 #[derive(Clone, Copy)]
 pub struct Bytes<'a>(pub &'a [u8]);
 

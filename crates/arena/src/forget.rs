@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 
 use crate::append::Appender;
-use crate::layout::{self, chunk, header, node, sample, slot, tally};
+use crate::layout::{self, chunk, event, header, node, sample, slot, tally};
 use crate::writer::ArenaWriter;
 
 /// Counters of the header that belong to one profile.
@@ -22,9 +22,10 @@ const COUNTERS: [u64; 10] = [
 ];
 
 impl ArenaWriter {
-    /// Forgets all counts and samples. `slots_of` tells how many slots the nodes of a method have; nobody samples meanwhile.
-    pub fn forget(&self, samples: &Appender, slots_of: &dyn Fn(u32) -> u32) {
-        samples.leave_chunks();
+    /// Forgets all counts, samples and events, which `appenders` write. `slots_of` tells how many slots the nodes of a method
+    /// have; no samples are taken meanwhile.
+    pub fn forget(&self, appenders: &[&Appender], slots_of: &dyn Fn(u32) -> u32) {
+        appenders.iter().for_each(|appender| appender.leave_chunks());
         let mut free = Vec::new();
         let end = self.long(header::USED).load(Ordering::Acquire);
         let mut at = layout::HEADER_SIZE;
@@ -32,7 +33,7 @@ impl ArenaWriter {
             let used = at + self.long(at + chunk::USED).load(Ordering::Acquire);
             match self.word(at + chunk::KIND).load(Ordering::Relaxed) {
                 layout::CHUNK_NODES => self.forget_nodes(at + chunk::HEADER, used, slots_of),
-                layout::CHUNK_SAMPLES => {
+                layout::CHUNK_SAMPLES | layout::CHUNK_EVENTS => {
                     self.clear(at + chunk::HEADER, used);
                     self.long(at + chunk::USED).store(chunk::HEADER, Ordering::Release);
                     free.push(at);
@@ -45,7 +46,7 @@ impl ArenaWriter {
             }
             at += size;
         }
-        self.set_free_samples(free);
+        self.set_free_chunks(free);
         self.forget_tallies();
         for counter in COUNTERS {
             self.set(counter, 0);
@@ -93,13 +94,13 @@ impl ArenaWriter {
     }
 }
 
-const _: () = assert!(sample::SIZE.is_multiple_of(8) && tally::CELL.is_multiple_of(8));
+const _: () = assert!((sample::SIZE | event::SIZE | tally::CELL).is_multiple_of(8));
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::append::{Context, Sample};
-    use crate::layout::{event, frame, method_word, node_size, place_word};
+    use crate::layout::{frame, method_word, node_size, place_word};
     use crate::reader::Contents;
     use crate::record::Record;
 
@@ -134,8 +135,17 @@ mod tests {
             assert!(arena.provide(&contexts, &mut Vec::new()) && arena.provide(&samples, &mut Vec::new()));
             let place = place_word(frame::JAVA, None);
             let context = arena.append_context(&contexts, Context { code: 9, parent: 0, place }).unwrap();
-            let sample =
-                Sample { time: 5, value: 3, context, thread: 1, labels: 0, event: event::CPU, state: 0 };
+            let sample = Sample {
+                time: 5,
+                value: 3,
+                count: 1,
+                context,
+                thread: 1,
+                labels: 0,
+                metric: 1,
+                detail: 0,
+                state: 0,
+            };
             assert!(arena.append_sample(&samples, &sample));
             arena.add(header::WALKS, 1);
         };
@@ -148,7 +158,7 @@ mod tests {
         count();
         let first = read();
         assert_eq!((&first.0[..], first.1, first.2), (&[(0, 0), (7, 70)][..], 1, 1));
-        arena.forget(&samples, &|_| 1);
+        arena.forget(&[&samples], &|_| 1);
         let forgotten = read();
         assert_eq!((&forgotten.0[..], forgotten.1, forgotten.2), (&[(0, 0), (0, 0)][..], 0, 0));
         count();

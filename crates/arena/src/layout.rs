@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A chunk is a run of tree nodes ([`CHUNK_NODES`]), of log records ([`CHUNK_LOG`]), or of what samplers write
-//! ([`CHUNK_CONTEXTS`], [`CHUNK_SAMPLES`]). A node is named by its *id*, its file offset divided by [`ID_UNIT`].
+//! ([`CHUNK_CONTEXTS`], [`CHUNK_SAMPLES`], [`CHUNK_EVENTS`]). A node is named by its *id*, its file offset divided by [`ID_UNIT`].
 //!
 //! A node has a *slot* for each place its method calls others from ([`slot`]). A slot caches the child that was
 //! called there last, with the method word that the callee compares with its own, and counts the child's calls and
@@ -20,7 +20,7 @@
 /// First word of an arena.
 pub const MAGIC: u32 = u32::from_le_bytes(*b"QUIP");
 /// Format version; a reader refuses any other.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// Size of the header and alignment of the first chunk.
 pub const HEADER_SIZE: u64 = 4096;
@@ -85,7 +85,7 @@ pub mod header {
 
 /// Why a sample has no stack, not all of it, or is not there at all. The order is part of the format: new ones go to
 /// the end.
-pub const CAUSES: [&str; 22] = [
+pub const CAUSES: [&str; 24] = [
     "walks.no-class-load",
     "walks.gc",
     "walks.unknown-not-java",
@@ -108,6 +108,8 @@ pub const CAUSES: [&str; 22] = [
     "walks.machine-code",
     "walks.continuation",
     "threads.without-kernel-frames",
+    "events.no-room",
+    "details.no-room",
 ];
 
 /// Values of [`header::STATE`].
@@ -129,7 +131,10 @@ pub const CHUNK_CONTEXTS: u32 = 4;
 /// A chunk of samples, see [`sample`].
 pub const CHUNK_SAMPLES: u32 = 5;
 
-/// A chunk that is nobody's business but the writer's.
+/// A chunk of events of the timeline, see [`event`].
+pub const CHUNK_EVENTS: u32 = 6;
+
+/// A chunk that only the writer uses.
 pub const CHUNK_PRIVATE: u32 = 3;
 
 /// Chunk header fields.
@@ -282,34 +287,85 @@ pub const fn place_word(kind: u32, bci: Option<u32>) -> u32 {
 /// Stands for a bytecode index nobody knows.
 pub const NO_BCI: u32 = 0xff_ffff;
 
-/// Fields of a sample.
+/// Fields of a sample: at this time, this context was charged so much of a metric.
 pub mod sample {
     /// `u64`: when, in nanoseconds of the machine's monotonic clock.
     pub const TIME: u64 = 0;
-    /// `u64`: nanoseconds it stands for.
+    /// `u64`: how much it stands for, in the metric's unit.
     pub const VALUE: u64 = 8;
     /// `u32`: the context.
     pub const CONTEXT: u64 = 16;
     /// `u32`: the thread, see [`crate::record::Record::SampledThread`]; with [`super::VIRTUAL`], the rest is of a virtual
     /// one's own id.
     pub const THREAD: u64 = 20;
-    /// `u32`: one of [`super::event`] (8 bits), one of [`super::run_state`] (8 bits). Written last: 0 until then.
-    pub const EVENT: u64 = 24;
-    /// `u32`: on whose behalf, see [`crate::record::Record::SampledLabel`]; 0 for nobody's.
+    /// `u32`: the metric (16 bits), see [`crate::record::Record::Metric`], and one of [`super::run_state`] (8 bits). Written
+    /// last: 0 until then.
+    pub const METRIC: u64 = 24;
+    /// `u32`: on whose behalf, see [`crate::record::Record::SampledLabel`]; 0 for nothing in particular.
     pub const LABELS: u64 = 28;
+    /// `u32`: how many occurrences it stands for.
+    pub const COUNT: u64 = 32;
+    /// `u32`: what it was about, see [`crate::record::Record::Detail`]; 0 for nothing in particular.
+    pub const DETAIL: u64 = 36;
     /// Size of a sample.
-    pub const SIZE: u64 = 32;
+    pub const SIZE: u64 = 40;
+}
+
+/// Fields of an event of the timeline: something that took place at a time, or over a stretch of it.
+pub mod event {
+    /// `u64`: when it began, in nanoseconds of the machine's monotonic clock.
+    pub const TIME: u64 = 0;
+    /// `u64`: nanoseconds it lasted; 0 for an instant.
+    pub const DURATION: u64 = 8;
+    /// Two `u64`: numbers that the kind of event has names for.
+    pub const VALUES: u64 = 16;
+    /// `u32`: what it was, see [`crate::record::Record::EventKind`]. Written last: 0 until then.
+    pub const KIND: u64 = 32;
+    /// `u32`: the thread, as in a sample; 0 for none.
+    pub const THREAD: u64 = 36;
+    /// `u32`: what it was about, as in a sample.
+    pub const DETAIL: u64 = 40;
+    /// `u32`: the context, or 0.
+    pub const CONTEXT: u64 = 44;
+    /// Size of an event.
+    pub const SIZE: u64 = 48;
 }
 
 /// Bit of a sample's thread: it is a virtual one.
 pub const VIRTUAL: u32 = 1 << 31;
 
-/// What made a sample be taken.
-pub mod event {
-    /// The thread used so much CPU time.
-    pub const CPU: u32 = 1;
-    /// So much time passed.
-    pub const WALL: u32 = 2;
+/// What samples of a metric are told apart by, beside their sum.
+pub mod parts {
+    /// Nothing.
+    pub const NONE: u32 = 0;
+    /// The kind of code that was running: interpreted, compiled, native.
+    pub const TIERS: u32 = 1;
+    /// What the thread was doing, one of [`super::run_state`].
+    pub const STATES: u32 = 2;
+}
+
+/// How values of a metric combine.
+pub mod aggregation {
+    /// A node's total is the sum over its subtree.
+    pub const SUM: u32 = 0;
+    /// Adds up when nodes become one, but a total over a subtree means nothing.
+    pub const COUNT: u32 = 1;
+    /// The largest one.
+    pub const MAX: u32 = 2;
+}
+
+/// What a detail of a sample, an event or a column is.
+pub mod detail {
+    /// A class of objects that were made.
+    pub const ALLOCATED: u32 = 1;
+    /// A lock that was waited for or held.
+    pub const LOCK: u32 = 2;
+    /// Something that was touched: a class of objects, or another place in memory.
+    pub const OBJECT: u32 = 3;
+    /// Just a name.
+    pub const NAME: u32 = 4;
+    /// A class.
+    pub const CLASS: u32 = 5;
 }
 
 /// What a thread was doing.
@@ -360,9 +416,9 @@ pub const fn method_word(method: u32) -> u32 {
     method << 1 | 1
 }
 
-/// Size in bytes of a node with this many slots and block counters.
-pub const fn node_size(slots: u32, blocks: u32) -> u64 {
-    node::SLOTS + slot::SIZE * slots as u64 + 8 * blocks as u64
+/// Size in bytes of a node with this many slots and columns: counters of blocks, and others.
+pub const fn node_size(slots: u32, columns: u32) -> u64 {
+    node::SLOTS + slot::SIZE * slots as u64 + 8 * columns as u64
 }
 
 // The probes rely on these.
@@ -375,9 +431,9 @@ const _: () = {
             && HEADER_SIZE.is_multiple_of(CHUNK_ALIGN)
     );
     assert!(node_size(MAX_SLOTS, 0) / 8 <= u16::MAX as u64);
-    // Contexts and samples lie at multiples of their size from the start of the file.
+    // Contexts lie at multiples of their size from the start of the file.
     assert!(chunk::HEADER.is_multiple_of(context::SIZE) && CHUNK_ALIGN.is_multiple_of(context::SIZE));
-    assert!(chunk::HEADER.is_multiple_of(sample::SIZE) && CHUNK_ALIGN.is_multiple_of(sample::SIZE));
+    assert!(sample::SIZE.is_multiple_of(8) && event::SIZE.is_multiple_of(8));
     assert!(header::LOST + 8 * CAUSES.len() as u64 <= HEADER_SIZE);
     assert!(MAX_LIMIT / context::SIZE <= u32::MAX as u64);
     assert!(slot::BYTECODES == node::BYTECODES);

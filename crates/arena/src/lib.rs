@@ -21,6 +21,7 @@
 
 pub mod append;
 pub mod bytes;
+pub mod counting;
 pub mod follow;
 mod forget;
 pub mod java;

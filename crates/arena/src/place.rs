@@ -42,7 +42,7 @@ pub fn file_name(pid: u32, token: u64) -> String {
     format!("{pid}-{token:016x}.{EXTENSION}")
 }
 
-/// Where the target whose arena this is listens to those who steer it.
+/// Where the target whose arena this is listens to commands.
 pub fn socket_of(arena: &Path) -> PathBuf {
     arena.with_extension("socket")
 }

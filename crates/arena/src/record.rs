@@ -29,6 +29,14 @@ pub mod tag {
     pub const SAMPLED_LABEL: u32 = 10;
     /// [`super::Record::Start`]
     pub const START: u32 = 11;
+    /// [`super::Record::Metric`]
+    pub const METRIC: u32 = 12;
+    /// [`super::Record::Detail`]
+    pub const DETAIL: u32 = 13;
+    /// [`super::Record::EventKind`]
+    pub const EVENT_KIND: u32 = 14;
+    /// The last one that is known.
+    pub const LAST: u32 = EVENT_KIND;
 }
 
 /// Bits of [`Record::Method`]'s flags.
@@ -81,6 +89,8 @@ pub enum Record<'a> {
         derived: &'a [u8],
         /// `u32` pairs of a slot that counts calls of an opaque method, and that method.
         leaves: &'a [u8],
+        /// `u32` triples (metric, detail, bci) of the columns that its nodes have behind the counters of blocks.
+        columns: &'a [u8],
     },
     /// Threads that share trees one after the other.
     Group {
@@ -162,6 +172,43 @@ pub enum Record<'a> {
         /// Nanoseconds of the machine's monotonic clock.
         time: u64,
     },
+    /// A metric that samples, or columns of nodes, have values of.
+    Metric {
+        /// Its number, above 0. A metric that is declared again has another rate, say.
+        id: u32,
+        /// One of [`crate::layout::aggregation`].
+        aggregation: u32,
+        /// One of [`crate::layout::parts`].
+        parts: u32,
+        /// What one sample stands for, in the metric's unit; 0 if everything was counted.
+        period: u64,
+        /// Its name in profiles.
+        name: &'a [u8],
+        /// Its unit's name.
+        unit: &'a [u8],
+        /// The metric that numbers of occurrences go to; empty if there is none.
+        count: &'a [u8],
+    },
+    /// What samples, events and columns can be about.
+    Detail {
+        /// Its number, above 0.
+        id: u32,
+        /// One of [`crate::layout::detail`].
+        kind: u32,
+        /// Tells apart those with the same name; 0 if they are not to be.
+        identity: u64,
+        /// Its name: a class's signature, or any text.
+        name: &'a [u8],
+    },
+    /// A kind of event of the timeline.
+    EventKind {
+        /// Its number, above 0.
+        id: u32,
+        /// Its name: `gc.pause`.
+        name: &'a [u8],
+        /// What its two numbers are called; empty for one that it does not have.
+        values: [&'a [u8]; 2],
+    },
     /// A set of labels that samples may carry. UTF-8.
     SampledLabel {
         /// Its number, above that of any it is made of.
@@ -182,9 +229,9 @@ pub const NO_GROUP: u32 = u32::MAX;
 pub const GROUP_THREADS: u64 = 8;
 
 impl<'a> Record<'a> {
-    /// Whether there are records with this tag. Others are of a newer version, and are skipped; 0 is nobody's.
+    /// Whether there are records with this tag. Others are of a newer version, and are skipped; 0 is none.
     pub fn is_known(tag: u32) -> bool {
-        tag <= tag::SAMPLED_LABEL
+        tag <= tag::LAST
     }
 
     /// Reads a payload; `None` for unknown tags and damaged payloads.
@@ -206,6 +253,7 @@ impl<'a> Record<'a> {
                 blocks: r.string()?,
                 derived: r.string()?,
                 leaves: r.string()?,
+                columns: r.string()?,
             },
             tag::GROUP => Record::Group {
                 id: r.u32()?,
@@ -237,6 +285,18 @@ impl<'a> Record<'a> {
                 Record::SampledLabel { set: r.u32()?, before: r.u32()?, key: r.string()?, value: r.string()? }
             }
             tag::START => Record::Start { time: r.u64()? },
+            tag::METRIC => {
+                let (id, aggregation, parts, period) = (r.u32()?, r.u32()?, r.u32()?, r.u64()?);
+                let (name, unit, count) = (r.string()?, r.string()?, r.string()?);
+                Record::Metric { id, aggregation, parts, period, name, unit, count }
+            }
+            tag::DETAIL => {
+                Record::Detail { id: r.u32()?, kind: r.u32()?, identity: r.u64()?, name: r.string()? }
+            }
+            tag::EVENT_KIND => {
+                let (id, name) = (r.u32()?, r.string()?);
+                Record::EventKind { id, name, values: [r.string()?, r.string()?] }
+            }
             _ => return None,
         })
     }
@@ -256,6 +316,9 @@ impl<'a> Record<'a> {
             Record::SampledModule { .. } => tag::SAMPLED_MODULE,
             Record::SampledLabel { .. } => tag::SAMPLED_LABEL,
             Record::Start { .. } => tag::START,
+            Record::Metric { .. } => tag::METRIC,
+            Record::Detail { .. } => tag::DETAIL,
+            Record::EventKind { .. } => tag::EVENT_KIND,
         };
         word(out, tag);
         word(out, 0);
@@ -278,11 +341,12 @@ impl<'a> Record<'a> {
                 blocks,
                 derived,
                 leaves,
+                columns,
             } => {
                 for n in [id, class, flags, per_call] {
                     word(out, n);
                 }
-                for s in [name, descriptor, lines, sites, blocks, derived, leaves] {
+                for s in [name, descriptor, lines, sites, blocks, derived, leaves, columns] {
                     string(out, s);
                 }
             }
@@ -331,6 +395,27 @@ impl<'a> Record<'a> {
                 string(out, value);
             }
             Record::Start { time } => out.extend_from_slice(&time.to_ne_bytes()),
+            Record::Metric { id, aggregation, parts, period, name, unit, count } => {
+                for n in [id, aggregation, parts] {
+                    word(out, n);
+                }
+                out.extend_from_slice(&period.to_ne_bytes());
+                for s in [name, unit, count] {
+                    string(out, s);
+                }
+            }
+            Record::Detail { id, kind, identity, name } => {
+                word(out, id);
+                word(out, kind);
+                out.extend_from_slice(&identity.to_ne_bytes());
+                string(out, name);
+            }
+            Record::EventKind { id, name, values } => {
+                word(out, id);
+                for s in [name, values[0], values[1]] {
+                    string(out, s);
+                }
+            }
         }
         let payload = (out.len() - start) as u64 - RECORD_HEADER;
         if let Some(length) = out.get_mut(start + 4..start + 8) {
@@ -365,6 +450,8 @@ pub struct RewrittenMethod<'a> {
     pub derived: &'a [u32],
     /// As in [`Record::Method`].
     pub leaves: &'a [[u32; 2]],
+    /// As in [`Record::Method`].
+    pub columns: &'a [[u32; 3]],
 }
 
 impl RewrittenMethod<'_> {
@@ -383,6 +470,7 @@ impl RewrittenMethod<'_> {
             blocks: &bytes(self.blocks),
             derived: &self.derived.iter().flat_map(|id| id.to_ne_bytes()).collect::<Vec<u8>>(),
             leaves: &self.leaves.iter().flatten().flat_map(|n| n.to_ne_bytes()).collect::<Vec<u8>>(),
+            columns: &self.columns.iter().flatten().flat_map(|n| n.to_ne_bytes()).collect::<Vec<u8>>(),
         }
         .encode(out);
     }
@@ -392,7 +480,7 @@ impl<'a> Record<'a> {
     /// The record of an opaque method, of which nothing is known but its name.
     pub fn opaque_method(id: u32, class: u32, name: &'a [u8], descriptor: &'a [u8]) -> Record<'a> {
         let none: &[u8] = b"";
-        let (lines, sites, blocks, derived, leaves) = (none, none, none, none, none);
+        let (lines, sites, blocks, derived, leaves, columns) = (none, none, none, none, none, none);
         let flags = flag::OPAQUE;
         Record::Method {
             id,
@@ -406,6 +494,7 @@ impl<'a> Record<'a> {
             blocks,
             derived,
             leaves,
+            columns,
         }
     }
 }
@@ -439,6 +528,7 @@ mod tests {
                 blocks: b"",
                 derived: &[9, 0, 0, 0],
                 leaves: &[1, 0, 0, 0, 9, 0, 0, 0],
+                columns: &[1, 0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0],
             },
             Record::Group { id: 1, is_virtual: 1, threads: 5, first: b"w-1", pattern: b"w-#" },
             Record::Tree { id: 2, group: 1 },

@@ -1,7 +1,7 @@
 //! Reading what samplers wrote.
 
 use crate::bytes::Bytes;
-use crate::layout::{self, context, sample};
+use crate::layout::{self, context, event, sample};
 
 /// A sampled context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,18 +23,43 @@ pub struct Sample {
     pub at: u64,
     /// Nanoseconds of the target's monotonic clock.
     pub time: u64,
-    /// Nanoseconds it stands for.
+    /// What it stands for, in the metric's unit.
     pub value: u64,
+    /// How many occurrences it stands for.
+    pub count: u32,
     /// Index of the context.
     pub context: u32,
     /// Id of the thread.
     pub thread: u32,
     /// Set of labels; 0 for none.
     pub labels: u32,
-    /// One of [`layout::event`].
-    pub event: u32,
+    /// Id of the metric.
+    pub metric: u32,
+    /// What it was about; 0 for nothing in particular.
+    pub detail: u32,
     /// One of [`layout::run_state`].
     pub state: u32,
+}
+
+/// An event of the timeline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Event {
+    /// Its offset in the arena, which never changes; later ones have larger ones.
+    pub at: u64,
+    /// When it began: nanoseconds of the target's monotonic clock.
+    pub time: u64,
+    /// Nanoseconds it lasted.
+    pub duration: u64,
+    /// Numbers that its kind has names for.
+    pub values: [u64; 2],
+    /// Id of its kind.
+    pub kind: u32,
+    /// Id of the thread; 0 for none.
+    pub thread: u32,
+    /// What it was about; 0 for nothing in particular.
+    pub detail: u32,
+    /// Index of the context.
+    pub context: Option<u32>,
 }
 
 /// All that samplers wrote.
@@ -44,6 +69,8 @@ pub struct Sampled {
     pub contexts: Vec<Context>,
     /// Samples, in the order of writing.
     pub samples: Vec<Sample>,
+    /// Events of the timeline, in the order of writing.
+    pub events: Vec<Event>,
     /// First id of each chunk, and the index that goes with it; sorted.
     chunks: Vec<(u32, u32)>,
 }
@@ -85,27 +112,59 @@ impl Sampled {
         let mut damaged = 0;
         while at + sample::SIZE <= end {
             let word = |field| bytes.u32(at + field).unwrap_or(0);
-            let event = word(sample::EVENT);
-            let context = self.index_of(word(sample::CONTEXT));
-            let known =
-                context.filter(|&index| self.contexts.get(index as usize).is_some_and(|c| c.code != 0));
-            match (event & 0xff, known) {
+            let metric = word(sample::METRIC);
+            match (metric & 0xffff, self.known(word(sample::CONTEXT))) {
                 (0, _) => {}
                 (_, None) => damaged += 1,
-                (kind, Some(context)) => self.samples.push(Sample {
+                (id, Some(context)) => self.samples.push(Sample {
                     at,
                     time: bytes.u64(at + sample::TIME).unwrap_or(0),
                     value: bytes.u64(at + sample::VALUE).unwrap_or(0),
+                    count: word(sample::COUNT),
                     context,
                     thread: word(sample::THREAD),
                     labels: word(sample::LABELS),
-                    event: kind,
-                    state: event >> 8 & 0xff,
+                    metric: id,
+                    detail: word(sample::DETAIL),
+                    state: metric >> 16 & 0xff,
                 }),
             }
             at += sample::SIZE;
         }
         damaged
+    }
+
+    /// Reads a chunk's events, after all contexts; returns how many make no sense.
+    pub(crate) fn read_events(&mut self, bytes: Bytes<'_>, mut at: u64, end: u64) -> u64 {
+        let mut damaged = 0;
+        while at + event::SIZE <= end {
+            let word = |field| bytes.u32(at + field).unwrap_or(0);
+            let long = |field| bytes.u64(at + field).unwrap_or(0);
+            let (kind, id) = (word(event::KIND), word(event::CONTEXT));
+            let context = self.known(id);
+            if kind != 0 && id != 0 && context.is_none() {
+                damaged += 1;
+            } else if kind != 0 {
+                self.events.push(Event {
+                    at,
+                    time: long(event::TIME),
+                    duration: long(event::DURATION),
+                    values: [long(event::VALUES), long(event::VALUES + 8)],
+                    kind,
+                    thread: word(event::THREAD),
+                    detail: word(event::DETAIL),
+                    context,
+                });
+            }
+            at += event::SIZE;
+        }
+        damaged
+    }
+
+    /// Index of the context with this id, if it was written to its end.
+    fn known(&self, id: u32) -> Option<u32> {
+        let written = |&index: &u32| self.contexts.get(index as usize).is_some_and(|c| c.code != 0);
+        self.index_of(id).filter(written)
     }
 
     /// Index of the context with this id, if it has been read already.

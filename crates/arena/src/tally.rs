@@ -26,7 +26,7 @@ impl Tallies {
 }
 
 impl ArenaWriter {
-    /// A new tally for a root of a tree, or, for tree 0, one that nobody reads; returns its address. `None` if the limit or
+    /// A new tally for a root of a tree, or, for tree 0, one that is never read; returns its address. `None` if the limit or
     /// the disk has no room for it.
     pub fn add_tally(&self, tree: u32, root: u32) -> Option<*mut u8> {
         let mut tallies = self.tallies();
@@ -43,7 +43,7 @@ impl ArenaWriter {
             return None;
         }
         let address = (tallies.base as *mut u8).wrapping_add(at as usize);
-        // SAFETY: the pages were given to the file just now; nobody else has the address yet, and a reader waits for the
+        // SAFETY: the pages were given to the file just now; no other thread has the address yet, and a reader waits for the
         // number of tallies.
         unsafe {
             address.add(tally::TREE as usize).cast::<u32>().write(tree);

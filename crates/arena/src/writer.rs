@@ -33,8 +33,8 @@ pub struct ArenaWriter {
     tallies: Mutex<Tallies>,
     /// Held while a chunk is added.
     chunks: Mutex<()>,
-    /// Chunks for samples that an earlier profile used; those that come first in the file are the last.
-    free_samples: Mutex<Vec<u64>>,
+    /// Chunks for samples and events that an earlier profile used; those that come first in the file are the last.
+    free_chunks: Mutex<Vec<u64>>,
     log: Mutex<Log>,
 }
 
@@ -58,7 +58,7 @@ impl ArenaWriter {
         let limit =
             limit.clamp(COMMIT_STEP, layout::MAX_LIMIT - layout::HEADER_SIZE) & !(layout::HEADER_SIZE - 1);
         let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)?;
-        // Tells those who clean up, in other containers too, that it is in use. File systems without locks have none.
+        // Tells a process that cleans up, in other containers too, that it is in use. File systems without locks have none.
         // SAFETY: our own descriptor; the lock goes with it.
         unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) };
         file.set_len(limit)?;
@@ -86,7 +86,7 @@ impl ArenaWriter {
             path: path.to_owned(),
             tallies: Mutex::default(),
             chunks: Mutex::default(),
-            free_samples: Mutex::default(),
+            free_chunks: Mutex::default(),
             log: Mutex::new(Log { at: 0, used: 0, size: 0, scratch: Vec::new() }),
         };
         if !arena.commit(COMMIT_STEP) {
@@ -98,7 +98,7 @@ impl ArenaWriter {
         arena.long(header::USED).store(layout::HEADER_SIZE, Ordering::Relaxed);
         arena.word(header::PID).store(std::process::id(), Ordering::Relaxed);
         arena.begin();
-        // Tree 0 is nobody's.
+        // Tree 0 stands for no thread.
         arena.word(header::NEXT_TREE).store(1, Ordering::Relaxed);
         // The magic word last: a reader never sees half a header.
         arena.word(header::MAGIC).store(layout::MAGIC, Ordering::Release);
@@ -113,13 +113,16 @@ impl ArenaWriter {
 
     /// These chunks, in the order of the file, are empty and can be used again. In that order: readers tell by their place
     /// in the file which samples are newer.
-    pub(crate) fn set_free_samples(&self, mut chunks: Vec<u64>) {
+    pub(crate) fn set_free_chunks(&self, mut chunks: Vec<u64>) {
         chunks.reverse();
-        *lock(&self.free_samples) = chunks;
+        *lock(&self.free_chunks) = chunks;
     }
 
-    pub(crate) fn take_free_samples(&self) -> Option<u64> {
-        lock(&self.free_samples).pop()
+    /// One of them, of this kind.
+    pub(crate) fn take_free_chunk(&self, kind: u32) -> Option<u64> {
+        let mut free = lock(&self.free_chunks);
+        let at = free.iter().rposition(|&at| self.word(at + chunk::KIND).load(Ordering::Relaxed) == kind)?;
+        Some(free.remove(at))
     }
 
     /// Address of the first byte.
@@ -280,7 +283,7 @@ impl ArenaWriter {
         let end = at.saturating_add(len).min(self.read(header::USED));
         let mut bytes = vec![0; end.saturating_sub(at) as usize];
         // SAFETY: what is in use has pages, and `bytes` has as much room as is copied; records do not change once they
-        // are in the log, except for a thread count that nobody copies.
+        // are in the log, except for a thread count that is not copied.
         unsafe { std::ptr::copy_nonoverlapping(self.base.add(at as usize), bytes.as_mut_ptr(), bytes.len()) };
         bytes
     }

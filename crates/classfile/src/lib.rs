@@ -41,7 +41,7 @@
 //!         }
 //!         snippet.clear().iload(counter).invokestatic(report, b"(I)V");
 //!         code.insert_before_returns(&snippet)?;
-//!         code.catch_all(snippet.athrow())?;
+//!         code.catch_all(&snippet)?;
 //!
 //!         match code.finish() {
 //!             Ok(edited) => assert!(edited.new_size > edited.old_size),

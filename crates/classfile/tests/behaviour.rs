@@ -5,7 +5,7 @@ mod support;
 use std::fs;
 use std::path::Path;
 
-use quipu_classfile::{BlockAnalysis, Blocks, ClassEditor, ClassFile, Edge, Snippet};
+use quipu_classfile::{BlockAnalysis, Blocks, ClassEditor, ClassFile, Edge, Snippet, VerificationType};
 use support::shapes::{Rewriter, Shape};
 
 fn assemble(name: &str) -> Vec<u8> {
@@ -53,7 +53,8 @@ fn subroutines_and_wide_instructions_have_blocks() {
     assert_eq!(method(b"wide"), [11, 1, 3]);
 }
 
-/// Inserts `Log.hit(what)` in every way there is and prints what runs.
+/// Inserts `Log.hit(what)` in every way there is and prints what runs. Entries, returns and exceptions have two snippets
+/// each, as of two instruments that lie one in the other: in capitals what the outer one does.
 #[test]
 fn inserted_code_runs_exactly_when_it_should() {
     for jdk in support::jdks() {
@@ -64,17 +65,17 @@ fn inserted_code_runs_exactly_when_it_should() {
             let bytes = fs::read(&path).expect("class");
             fs::write(path, instrument(&bytes)).expect("write");
         }
-        let expected = "loopAtZero EbbR\n\
-             branches1 ER\n\
-             branches0 EbR\n\
-             caught EHR\n\
-             uncaught ER\n\
-             thrown EHX NegativeArraySizeException\n\
-             returned ER\n\
-             before-super EX ArithmeticException\n\
-             in-super Eb IllegalStateException\n\
-             after-super EbX IllegalArgumentException\n\
-             constructed EbbR\n";
+        let expected = "loopAtZero EebbrR\n\
+             branches1 EerR\n\
+             branches0 EebrR\n\
+             caught EeHrR\n\
+             uncaught EerR\n\
+             thrown EeHxX NegativeArraySizeException\n\
+             returned EerR\n\
+             before-super EexX ArithmeticException\n\
+             in-super Eeb IllegalStateException\n\
+             after-super EebxX IllegalArgumentException\n\
+             constructed EebbrR\n";
         assert_eq!(java(&jdk, &work, "Ways"), expected, "{}", jdk.name);
     }
 }
@@ -97,6 +98,9 @@ fn instrument(bytes: &[u8]) -> Vec<u8> {
             s
         };
         code.insert_entry(&log(b'E')).expect("entry");
+        let inner = code.new_local(VerificationType::Int).expect("local");
+        code.insert_entry(&log(b'e')).expect("entry");
+        code.insert_entry(Snippet::new().int16(b'x'.into()).istore(inner)).expect("entry");
         let branches: Vec<u32> = code
             .code()
             .instructions()
@@ -112,8 +116,10 @@ fn instrument(bytes: &[u8]) -> Vec<u8> {
         for handler in handlers {
             code.insert_at_handler(handler.into(), &log(b'H')).expect("handler");
         }
+        code.insert_before_returns(&log(b'r')).expect("returns");
+        code.catch_all(Snippet::new().iload(inner).invokestatic(hit, b"(I)V")).expect("handler");
         code.insert_before_returns(&log(b'R')).expect("returns");
-        code.catch_all(log(b'X').athrow()).expect("handler");
+        code.catch_all(&log(b'X')).expect("handler");
         code.finish().expect("edited");
     }
     editor.into_bytes().into_owned()

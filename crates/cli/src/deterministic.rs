@@ -4,19 +4,13 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// Flags without which counts would depend on what the JIT or the collector did when, and what each pins.
-const FLAGS: [(&str, &str); 3] = [
+const FLAGS: [(&str, &str); 4] = [
     ("-XX:-OptimizeStringConcat", "string concatenation"),
     ("-XX:-OmitStackTraceInFastThrow", "exceptions of the VM"),
+    // As long as there is memory, which is what programs rely on, too.
+    ("-XX:SoftRefLRUPolicyMSPerMB=2147483647", "soft references"),
     // The archive's objects come with a state that depends on the collector.
     ("-Xshare:off", "class data sharing"),
-];
-
-/// From this release on, compiled code sorts and divides arrays with vector instructions where the processor has them, and
-/// leaves elements in another order in between: what is compared later depends on what was compiled when.
-const SORTS_BY_VECTORS: u32 = 22;
-const SORTING: [(&str, &str); 2] = [
-    ("-XX:+UnlockDiagnosticVMOptions", ""),
-    ("-XX:DisableIntrinsic=_arraySort,_arrayPartition", "sorting of arrays"),
 ];
 
 /// A flag and what it pins; empty for flags that only allow another.
@@ -31,12 +25,7 @@ pub fn flags(program: &OsStr) -> Flags {
         Some(21..) => "-XX:hashCode=5",
         _ => "-XX:hashCode=3",
     };
-    let mut flags = with_hash_codes(hash);
-    // Known of the JVM that is started itself only: an older one refuses to start with names that it does not know.
-    if java_feature(program).is_some_and(|feature| feature >= SORTS_BY_VECTORS) {
-        flags.extend(SORTING);
-    }
-    flags
+    with_hash_codes(hash)
 }
 
 /// For tests: the agent sets the thread's own state to the same at the beginning of each.

@@ -11,6 +11,9 @@ pub const USAGE: u8 = 2;
 /// The target or the machine could not do it.
 pub const TARGET: u8 = 3;
 
+/// The command that ran tests failed, and so did the gate.
+pub const BUILD_AND_GATE: u8 = 4;
+
 /// An error with the exit status it leads to.
 #[derive(Debug)]
 pub struct Failure {

@@ -9,8 +9,8 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use indicatif::{ProgressBar, ProgressStyle};
 use quipu_classfile::BlockAnalysis;
 use quipu_kinds::{Chosen, Setting, setting};
-use quipu_offline::{InputFile, Instrumenter, Outcome, Progress, RuntimeOptions, Sampling};
-use quipu_rewrite::{Plan, Selection, parse_classes};
+use quipu_offline::{BytecodeSampling, InputFile, Instrumenter, Outcome, Progress, RuntimeOptions};
+use quipu_rewrite::{Bytecodes, Counting, Exact, Plan, Selection, parse_classes};
 
 use crate::exit::{DONE, Failure};
 use crate::files;
@@ -161,7 +161,7 @@ impl Instrument {
             merge_threads: chosen.get("merge-threads").map(str::to_owned),
             limit: chosen.number("arena-limit"),
             threads: chosen.all("threads").map(str::to_owned).collect(),
-            sampling: chosen.number("bytecodes").map(|every| Sampling {
+            bytecodes: chosen.number("bytecodes").map(|every| BytecodeSampling {
                 every,
                 jitter: chosen.number("jitter").unwrap_or(0),
                 seed: chosen.number("seed").unwrap_or(0),
@@ -183,16 +183,18 @@ impl Instrument {
                 parse_classes(list).map_err(|unknown| Failure::usage(format!("--bba {list}: {unknown}")))?,
             ),
         };
-        Ok(Plan {
-            // The program may be started with another depth than it is instrumented with.
-            folds: true,
-            analysis,
-            sites: chosen.has("sites"),
-            blocks: chosen.has("blocks"),
-            selection,
-            sampling: chosen.has("bytecodes"),
-            ..Plan::new(quipu_offline::RUNTIME_PACKAGE)
-        })
+        let counting = if chosen.has("bytecodes") {
+            Counting::Bytecodes(Bytecodes)
+        } else {
+            Counting::Exact(Exact {
+                // The program may be started with another depth than it is instrumented with.
+                folds: true,
+                sites: chosen.has("sites"),
+                blocks: chosen.has("blocks"),
+                ..Exact::default()
+            })
+        };
+        Ok(Plan { analysis, selection, counting, ..Plan::new(quipu_offline::RUNTIME_PACKAGE) })
     }
 
     fn tell(&self, outcome: &Outcome, runtime: &Path) {

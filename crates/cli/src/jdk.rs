@@ -1,4 +1,4 @@
-//! The JDK whose classes are meant when nobody says which.
+//! The JDK whose classes are meant when none is named.
 
 use std::path::{Path, PathBuf};
 
@@ -12,9 +12,8 @@ pub fn image(named: Option<&Path>) -> anyhow::Result<Option<RuntimeImage>> {
         if home.as_os_str() == "none" {
             return Ok(None);
         }
-        let image = RuntimeImage::open(home).ok_or_else(|| {
-            Failure::usage(format!("{} is not the home of a JDK of version 9 or newer", home.display()))
-        })?;
+        let image = RuntimeImage::open(home)
+            .ok_or_else(|| Failure::usage(format!("{} is not the home of a JDK", home.display())))?;
         return Ok(Some(image));
     }
     let given = std::env::var_os("JAVA_HOME").map(PathBuf::from);

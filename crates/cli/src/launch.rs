@@ -9,6 +9,7 @@ use std::process::{Command, ExitStatus};
 use anyhow::Context;
 use quipu_arena::place;
 use quipu_collector::arena::ArenaFile;
+use quipu_collector::executable::{Unmeasurable, unmeasurable};
 use quipu_kinds::Chosen;
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::Pid;
@@ -53,6 +54,23 @@ pub fn waiting_flags(
     Ok(flags)
 }
 
+/// Refuses what no agent can be loaded into, before it is started.
+fn refuse(program: &Path) -> anyhow::Result<()> {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let found = match program.components().count() {
+        1 => std::env::split_paths(&paths).map(|folder| folder.join(program)).find(|path| path.is_file()),
+        _ => Some(program.to_owned()),
+    };
+    let what = match found.as_deref().and_then(unmeasurable) {
+        None => return Ok(()),
+        Some(Unmeasurable::ThirtyTwoBits) => "a 32-bit program, and Quipu is for 64-bit JVMs",
+        Some(Unmeasurable::NativeImage) => {
+            "a GraalVM native image: there is no JVM in it, and no bytecode; run the program on a JVM to profile it"
+        }
+    };
+    Err(Failure::target(format!("{} is {what}", program.display())))
+}
+
 /// Runs a command, whose JVMs have their arenas in a directory, to its end.
 pub fn run(
     command: &[OsString],
@@ -61,6 +79,7 @@ pub fn run(
     directory: &RunDirectory,
 ) -> anyhow::Result<Ended> {
     let (program, arguments) = command.split_first().context("no command")?;
+    refuse(Path::new(program))?;
     let mut command = Command::new(program);
     if reach == Reach::First && Path::new(program).file_name().is_some_and(|name| name == "java") {
         command.args(flags);
@@ -121,7 +140,7 @@ impl RunDirectory {
                 Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => number += 1,
                 made => {
                     made.with_context(|| format!("cannot make {}", path.display()))?;
-                    // Tells those who clean up that somebody is going to read what is in it.
+                    // Tells a process that cleans up that what is in it is going to be read.
                     let lock = File::open(&path)?;
                     let _ = flock(&lock, FlockOperation::NonBlockingLockShared);
                     return Ok(RunDirectory(path, lock));

@@ -4,6 +4,7 @@ mod agent;
 mod agent_api;
 mod annotate;
 mod attach;
+mod bisect;
 mod calibrate;
 mod clean;
 mod collect;
@@ -16,6 +17,7 @@ mod export;
 mod files;
 mod gate;
 mod generate;
+mod heap;
 mod instrument;
 mod jdk;
 mod jmh;
@@ -33,7 +35,9 @@ mod signals;
 mod status;
 mod test;
 mod test_api;
+mod threads;
 mod top;
+mod typos;
 mod variation;
 
 use std::process::ExitCode;
@@ -52,7 +56,8 @@ Examples:
   quipu run --cpu -o app.quipu -- java -jar app.jar  sample stacks by CPU time
   quipu report app.quipu --by method                 what was hot
   quipu export app.quipu --to html -o app.html       flame graph and tables in one page
-  quipu attach 4711 -d 10                            the same for a JVM that runs"
+  quipu attach 4711 -d 10                            the same for a JVM that runs
+  quipu heap x.hprof                                 what fills a heap, and what holds it"
 )]
 struct Cli {
     #[command(subcommand)]
@@ -63,11 +68,14 @@ struct Cli {
 enum Command {
     Run(run::Run),
     Attach(attach::Attach),
+    Agent(agent::Agent),
     AgentApi(agent_api::AgentApi),
     Calibrate(calibrate::Calibrate),
     Ctl(ctl::Ctl),
     Top(top::Top),
     Ps(ps::Ps),
+    Threads(threads::Threads),
+    Deadlocks(threads::Deadlocks),
     Clean(clean::Clean),
     Doctor(doctor::Doctor),
     Instrument(instrument::Instrument),
@@ -77,7 +85,9 @@ enum Command {
     Overlap(report::Overlap),
     Merge(report::Merge),
     Gate(gate::Gate),
+    Heap(heap::Heap),
     Test(test::Test),
+    Bisect(bisect::Bisect),
     TestApi(test_api::TestApi),
     Jmh(jmh::Jmh),
     Export(export::Export),
@@ -91,11 +101,14 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
     match command {
         Command::Run(command) => command.run(),
         Command::Attach(command) => command.run(),
+        Command::Agent(command) => command.run(),
         Command::AgentApi(command) => command.run(),
         Command::Calibrate(command) => command.run(),
         Command::Ctl(command) => command.run(),
         Command::Top(command) => command.run(),
         Command::Ps(command) => command.run(),
+        Command::Threads(command) => command.run(),
+        Command::Deadlocks(command) => command.run(),
         Command::Clean(command) => command.run(),
         Command::Doctor(command) => command.run(),
         Command::Instrument(command) => command.run(),
@@ -105,7 +118,9 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
         Command::Overlap(command) => command.run(),
         Command::Merge(command) => command.run(),
         Command::Gate(command) => command.run(),
+        Command::Heap(command) => command.run(),
         Command::Test(command) => command.run(),
+        Command::Bisect(command) => command.run(),
         Command::TestApi(command) => command.run(),
         Command::Jmh(command) => command.run(),
         Command::Export(command) => command.run(),

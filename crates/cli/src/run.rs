@@ -19,6 +19,7 @@ use crate::output;
 use crate::parts::Parts;
 use crate::progress;
 use crate::signals::Ended;
+use crate::typos;
 use crate::variation;
 
 /// Start a JVM and profile it.
@@ -68,7 +69,7 @@ impl Run {
         let chosen = self.kinds.chosen("exact")?;
         output::check(&self.output)?;
         clean::remove_old();
-        let (profile, ended) = self.profile(&chosen, &self.output)?;
+        let (profile, typos, ended) = self.profile(&chosen, &self.output)?;
         if chosen.has("deterministic") {
             let pinned: Vec<&str> = profile.meta.pins.keys().map(String::as_str).collect();
             eprintln!("quipu: pinned: {}", pinned.join(", "));
@@ -85,19 +86,24 @@ impl Run {
                 quipu_report::overlap_text(&profile, &exact, On::Context, None, Matching::default());
             eprint!("quipu: overlap with the exact profile: {}", overlap.map_err(Failure::usage)?);
         }
+        typos.iter().for_each(|sentence| eprintln!("quipu: {sentence}"));
+        if let Some(sentence) = typos::in_agent(&chosen, &profile) {
+            return Err(Failure::target(sentence));
+        }
         Ok(launch::exit_status(ended.status))
     }
 
     /// Runs the command once and writes what it did, in one file or in many. The last part, or all, is returned.
-    fn profile(&self, chosen: &Chosen, output: &Path) -> anyhow::Result<(Profile, Ended)> {
+    fn profile(&self, chosen: &Chosen, output: &Path) -> anyhow::Result<(Profile, Vec<String>, Ended)> {
         let parts = match self.r#loop {
             Some(every) => Parts::every(every, output),
             None => Parts::with_snapshots(output),
         };
         let directory = RunDirectory::new()?;
-        let (profile, ended) = self.take(chosen, &parts, &directory)?;
+        let (mut profile, ended) = self.take(chosen, &parts, &directory)?;
+        let typos = typos::in_filters(chosen, &mut profile);
         match save(&profile, &parts.last(output)) {
-            Ok(()) => Ok((profile, ended)),
+            Ok(()) => Ok((profile, typos, ended)),
             Err(error) => Err(directory.keep(error)),
         }
     }

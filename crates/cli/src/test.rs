@@ -1,22 +1,23 @@
 //! `quipu test`: how much work each test of a suite does, held against a baseline.
 
+mod count;
+mod unstable;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use quipu_gate::suite::{self, Baseline, Entry, Work};
 use quipu_gate::{Limit, Outcome, Share, Verdict};
 use quipu_profile::Profile;
 
-use crate::collect;
-use crate::deterministic;
-use crate::exit::{DONE, Failure, GATE};
+use crate::exit::{BUILD_AND_GATE, DONE, Failure, GATE};
 use crate::files;
 use crate::kinds;
-use crate::launch::{self, Reach, RunDirectory};
+pub(crate) use count::{Counted, Detail, Runner};
 
 /// Count the work of each JUnit test, and fail when one does more than it did.
 ///
@@ -26,16 +27,16 @@ use crate::launch::{self, Reach, RunDirectory};
 /// text file with one line for each test that belongs into the repository.
 ///
 /// When tests do more work, and with --update, the command is run a second time. A test whose two runs differ is not
-/// deterministic: it is named with the place where they part, and left out.
+/// deterministic: it is run twice more without the others, named with the place where the runs part, and left out.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Exit status: 0 held, 1 a test does more work, 2 the numbers cannot be compared (or wrong use), 3 no test was counted.
-When the command itself fails, its own status.
+When the command itself fails, its own status; 4 when it fails and a test does more work as well.
 
 Examples:
   quipu test --update -- mvn test                    make the baseline, or accept the new numbers
   quipu test -- mvn test                             hold the tests against it
-  quipu test --max 1% --max-absolute 500 -- gradle test --rerun
+  quipu test --max 0% --max-absolute 0 -- gradle test --rerun     any growth at all fails
   quipu test --markdown -- mvn -q test >> \"$GITHUB_STEP_SUMMARY\"
 
 In the baseline a test may have limits of its own: write max=2% or max-absolute=1000 behind its numbers.")]
@@ -44,13 +45,13 @@ pub struct Test {
     #[arg(long, value_name = "FILE", default_value = "quipu-tests.txt")]
     baseline: PathBuf,
 
-    /// Most growth of a test relative to the baseline, e.g. 0.5% [default: 0.5%, if --max-absolute is not given]
-    #[arg(long, value_name = "PERCENT")]
-    max: Option<Share>,
+    /// Most growth of a test relative to the baseline; only what exceeds --max-absolute, too, counts
+    #[arg(long, value_name = "PERCENT", default_value = "1%")]
+    max: Share,
 
-    /// Most growth of a test in the metric's unit; with --max, growth must exceed both to count
-    #[arg(long, value_name = "N")]
-    max_absolute: Option<u64>,
+    /// Most growth of a test in the metric's unit; only what exceeds --max, too, counts
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    max_absolute: u64,
 
     /// What to compare
     #[arg(long, value_name = "METRIC", default_value = "bytecodes", value_parser = Work::METRICS)]
@@ -86,56 +87,46 @@ pub struct Test {
     command: Vec<OsString>,
 }
 
-/// What a run of the command has shown.
-struct Counted {
-    /// A tree for each test.
-    profile: Profile,
-    tests: BTreeMap<String, Work>,
-}
-
-/// How closely to look.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Detail {
-    /// As much as the numbers need.
-    Numbers,
-    /// Also which line it is.
-    Lines,
-}
-
 impl Test {
     /// Runs the tests and judges them.
     pub fn run(self) -> anyhow::Result<u8> {
         let baseline = self.read_baseline()?;
-        let first = match self.count(Detail::Numbers)? {
+        let runner = self.runner();
+        let first = match runner.count(Detail::Numbers, None)? {
             Ok(counted) => counted,
             Err(status) => return Ok(status),
         };
-        let jvm = jvm_of(&first.profile)?;
-        let comparable = baseline.as_ref().filter(|baseline| baseline.jvm == jvm);
-        if let (Some(baseline), None) = (&baseline, comparable) {
-            let sentence = format!(
-                "{} is of {}, these tests ran on {jvm}: another JDK does other work for the same program",
-                self.baseline.display(),
-                baseline.jvm
-            );
-            if !self.update {
-                return Err(Failure::usage(format!(
-                    "{sentence}. Use that JDK, or make a new baseline with --update"
-                )));
-            }
-            eprintln!("quipu: {sentence}");
+        if first.status != DONE && self.update {
+            eprintln!("quipu: {} is left as it is", self.baseline.display());
+            return Ok(first.status);
         }
+        let jvm = jvm_of(&first.profile)?;
+        let comparable = match &baseline {
+            Some(baseline) => match self.why_not(baseline, &jvm, &first) {
+                None => Some(baseline),
+                Some(sentence) if self.update => {
+                    eprintln!("quipu: {sentence}");
+                    None
+                }
+                Some(sentence) => return self.refuse(&sentence, first.status),
+            },
+            None => None,
+        };
         let mut verdict = comparable.map(|baseline| self.judge(baseline, &first.tests));
         let failed = verdict.as_ref().map_or(0, |verdict| verdict.failed().count());
         let mut second = None;
-        if !self.once && (failed > 0 || self.update) {
+        if !self.once && first.status == DONE && (failed > 0 || self.update) {
             self.say_why_again(failed);
-            second = match self.count(Detail::Lines)? {
+            second = match runner.count(Detail::Lines, None)? {
                 Ok(counted) => Some(counted),
                 Err(status) => return Ok(status),
             };
         }
-        let unstable = second.as_ref().map_or_else(BTreeMap::new, |second| partings(&first, second));
+        let mut unstable =
+            second.as_ref().map_or_else(BTreeMap::new, |second| unstable::partings(&first, second));
+        if !unstable.is_empty() {
+            unstable::look_closer(&runner, &first, &mut unstable)?;
+        }
         for (test, sentence) in &unstable {
             eprintln!("quipu: {test} does not do the same work each time, and is left out: {sentence}");
         }
@@ -144,22 +135,39 @@ impl Test {
                 let again = self.judge(baseline, &second.tests);
                 leave_out(verdict, &again, baseline, &unstable);
             }
-            if let Some(second) = &second {
-                self.explain(verdict, &second.profile);
-            }
+            self.explain(verdict, second.as_ref().map_or(&first.profile, |second| &second.profile));
             crate::gate::print(verdict, self.json, self.markdown)?;
         }
+        say_threads(&first);
+        let beyond = suite::beyond_budget(&first.profile);
+        beyond.iter().for_each(|sentence| eprintln!("quipu: FAILED: {sentence}"));
         if self.update {
             self.accept(jvm, baseline.unwrap_or_default(), &first, second.as_ref(), &unstable)?;
             return Ok(DONE);
         }
-        Ok(if verdict.is_none_or(|verdict| verdict.passed()) { DONE } else { GATE })
+        let held = verdict.is_none_or(|verdict| verdict.passed()) && beyond.is_empty();
+        Ok(match (held, first.status) {
+            (true, status) => status,
+            (false, DONE) => GATE,
+            (false, _) => BUILD_AND_GATE,
+        })
+    }
+
+    fn runner(&self) -> Runner<'_> {
+        Runner {
+            command: &self.command,
+            arena_limit: self.arena_limit,
+            warm: self.warm,
+            quiet: self.json || self.markdown,
+            told: false.into(),
+        }
     }
 
     fn read_baseline(&self) -> anyhow::Result<Option<Baseline>> {
         let name = self.baseline.display();
+        let parse = if self.update { Baseline::parse_to_replace } else { Baseline::parse };
         match fs::read_to_string(&self.baseline) {
-            Ok(text) => match Baseline::parse(&text) {
+            Ok(text) => match parse(&text) {
                 Ok(baseline) => Ok(Some(baseline)),
                 Err(error) => Err(Failure::usage(format!("{name}, {error}"))),
             },
@@ -171,56 +179,52 @@ impl Test {
         }
     }
 
+    /// What is in the way of comparing.
+    fn why_not(&self, baseline: &Baseline, jvm: &str, new: &Counted) -> Option<String> {
+        let name = self.baseline.display();
+        if baseline.jvm != jvm {
+            let was = &baseline.jvm;
+            return Some(format!(
+                "{name} is of {was}, these tests ran on {jvm}: another JDK does other work for the same program. Use that \
+                 JDK, or make a new baseline with --update"
+            ));
+        }
+        let words = |how: &Option<String>| how.clone().unwrap_or_else(|| "one after the other".to_owned());
+        // How many threads a pool has had is chance; on threads or in JVMs is not.
+        let way =
+            |how: &Option<String>| how.as_ref().and_then(|how| how.split(' ').next().map(str::to_owned));
+        (way(&baseline.at_a_time) != way(&new.at_a_time)).then(|| {
+            format!(
+                "{name} was made with tests that ran {}, these ran {}: which of them is the first to use something, and \
+                 fills a cache that others find, is not the same. Run them as before (forkCount, maxParallelForks, \
+                 junit.jupiter.execution.parallel.enabled), or make a new baseline with --update",
+                words(&baseline.at_a_time),
+                words(&new.at_a_time)
+            )
+        })
+    }
+
+    /// Says that nothing was compared, also where the verdict would be.
+    fn refuse(&self, sentence: &str, status: u8) -> anyhow::Result<u8> {
+        if self.markdown {
+            println!("### ⚠️ Not compared\n\n{sentence}.");
+        } else if self.json {
+            println!("{:#}", serde_json::json!({ "passed": null, "not_compared": sentence }));
+        }
+        if status != DONE {
+            eprintln!("quipu: {sentence}");
+            return Ok(status);
+        }
+        Err(Failure::usage(sentence))
+    }
+
     /// Where the contexts behind the baseline's numbers are kept.
     fn contexts(&self) -> PathBuf {
         self.baseline.with_extension("quipu")
     }
 
-    /// Runs the command once; its status if it failed.
-    fn count(&self, detail: Detail) -> anyhow::Result<Result<Counted, u8>> {
-        let directory = RunDirectory::new()?;
-        let chosen = kinds::for_tests(self.arena_limit, detail == Detail::Lines)?;
-        let program = self.command.first().cloned().unwrap_or_default();
-        let mut flags = launch::waiting_flags(&chosen, &directory, &deterministic::flags_for_tests())?;
-        if self.warm {
-            flags.push("-Dquipu.warm=true".into());
-        }
-        let quiet = self.json || self.markdown;
-        let status = launch::run(&self.command, &flags, Reach::All { quiet }, &directory)?.status;
-        if !status.success() {
-            let name = Path::new(&program).display();
-            eprintln!("quipu: {name} ended with status {}: nothing is compared", launch::describe(status));
-            return Ok(Err(launch::exit_status(status)));
-        }
-        let all = collect::all_in(&directory.0)?;
-        if detail == Detail::Numbers {
-            all.iter().for_each(say_if_parallel);
-        }
-        let profiles = all.iter().map(suite::of_tests);
-        let with_tests: Vec<Profile> = profiles.filter(|profile| !profile.threads().is_empty()).collect();
-        let mut notes: Vec<_> = with_tests.iter().flat_map(|profile| profile.meta.extra.clone()).collect();
-        notes.sort();
-        let mut profile = collect::merge(with_tests)?.ok_or_else(|| {
-            Failure::target(
-                "no test was counted: no JVM ran tests with the JUnit Platform (JUnit 5 or newer, or JUnit 4 through \
-                 its vintage engine). Gradle runs no tests that are up to date, and gives a daemon's workers another \
-                 environment: add --rerun, and leave --daemon out",
-            )
-        })?;
-        profile.meta.extra = notes;
-        profile.meta.options.extend(chosen.recorded());
-        for (cause, n) in &profile.meta.lost {
-            eprintln!("quipu: not counted: {}", quipu_profile::lost_in_words(cause, *n));
-        }
-        let tests = suite::works(&profile);
-        Ok(Ok(Counted { profile, tests }))
-    }
-
     fn judge(&self, baseline: &Baseline, tests: &BTreeMap<String, Work>) -> Verdict {
-        let limit = match (self.max, self.max_absolute) {
-            (None, None) => Limit::DEFAULT,
-            (relative, absolute) => Limit { relative, absolute },
-        };
+        let limit = Limit { relative: Some(self.max), absolute: Some(self.max_absolute) };
         suite::judge(baseline, tests, &self.on, limit)
     }
 
@@ -271,7 +275,7 @@ impl Test {
         second: Option<&Counted>,
         unstable: &BTreeMap<String, String>,
     ) -> anyhow::Result<()> {
-        let mut baseline = Baseline { jvm, ..Baseline::default() };
+        let mut baseline = Baseline { jvm, at_a_time: first.at_a_time.clone(), ..Baseline::default() };
         let renumbered = suite::renumbered(&old, &first.tests);
         for (name, &work) in &first.tests {
             let was = renumbered.get(name.as_str()).copied().unwrap_or(name);
@@ -293,16 +297,20 @@ impl Test {
     }
 }
 
-/// Tests at the same time are counted apart, but can disturb each other.
-fn say_if_parallel(profile: &Profile) {
-    let threads = suite::threads_of_tests(profile);
-    if threads.iter().map(|thread| thread.threads).sum::<u64>() > 1 {
-        let names: Vec<&str> = threads.iter().map(|thread| profile.str(thread.name)).collect();
+/// What other threads do is no part of a test.
+fn say_threads(counted: &Counted) {
+    const SHOWN: usize = 5;
+    let started = suite::threads_started(&counted.profile);
+    for (test, threads) in started.iter().take(SHOWN) {
+        let bytecodes = counted.tests.get(test).map_or(0, |work| work.bytecodes);
+        let threads =
+            if *threads == 1 { "1 thread was".to_owned() } else { format!("{threads} threads were") };
         eprintln!(
-            "quipu: tests ran on several threads ({}): each is counted on its own, but what they do to each other is \
-             not the same each time. Let them run one after the other (junit.jupiter.execution.parallel.enabled)",
-            names.join(", ")
+            "quipu: {test}: counted {bytecodes} bytecodes on its own thread; {threads} started, which are not in it"
         );
+    }
+    if started.len() > SHOWN {
+        eprintln!("quipu: {} more tests started threads", started.len() - SHOWN);
     }
 }
 
@@ -315,25 +323,6 @@ fn jvm_of(profile: &Profile) -> anyhow::Result<String> {
         }
         (name, version) => Ok(format!("{name} {version}")),
     }
-}
-
-/// The tests whose two runs were not the same, and where they part.
-fn partings(first: &Counted, second: &Counted) -> BTreeMap<String, String> {
-    let mut unstable = BTreeMap::new();
-    for (name, work) in &first.tests {
-        match second.tests.get(name) {
-            Some(again) if again == work => {}
-            Some(_) => {
-                let place = suite::parting(&first.profile, &second.profile, name);
-                let sentence = place.map_or_else(String::new, |place| place.sentence());
-                unstable.insert(name.clone(), sentence);
-            }
-            None => {
-                unstable.insert(name.clone(), "it ran in only one of two runs".to_owned());
-            }
-        }
-    }
-    unstable
 }
 
 /// Takes back what was said of tests that are not deterministic. Beyond a limit of its own in both runs, a test does

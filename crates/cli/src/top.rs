@@ -21,7 +21,7 @@ use crate::screen::{Asked, Picture, Screen};
 
 /// Show the hot methods and threads of a JVM, live, in the terminal.
 ///
-/// It samples CPU time while it runs, unless somebody does already, and leaves the JVM as it found it. Keys: q quits, a shows
+/// It samples CPU time while it runs, unless it is sampled already, and leaves the JVM as it found it. Keys: q quits, a shows
 /// what is not Java, too, s sorts by another column, space pauses.
 #[derive(Args, Debug)]
 #[command(after_help = "\

@@ -23,7 +23,16 @@ const SOURCES: &[(&str, &str, &str)] = &[
     ("jdk.internal.misc.VM", "getNanoTimeAdjustment", "the clock"),
     ("java.lang.ProcessHandleImpl", "current", "the process id"),
     ("sun.security.provider.NativePRNG", "engineNextBytes", "the system's random numbers"),
+    ("java.lang.Class", "getDeclaredMethods0", REFLECTION),
+    ("java.lang.Class", "getDeclaredConstructors0", REFLECTION),
+    ("java.lang.Class", "getMethods", REFLECTION),
+    ("java.lang.Runtime", "availableProcessors", "how many processors the machine has"),
+    ("java.io.UnixFileSystem", "list", "the order in which the file system lists files"),
+    ("sun.nio.fs.UnixNativeDispatcher", "readdir", "the order in which the file system lists files"),
 ];
+
+/// They are listed by their addresses in the VM.
+const REFLECTION: &str = "the order in which reflection lists methods";
 
 /// Whether a thread of this name is the application's: not one of the JVM's own, and not what class loading did.
 pub fn is_application(name: &str) -> bool {
@@ -37,9 +46,11 @@ pub fn unpinned(profile: &Profile) -> Vec<String> {
         profile.threads().iter().filter(|thread| is_application(profile.str(thread.name))).collect();
     let count: u64 = threads.iter().map(|thread| thread.threads).sum();
     if count > 1 {
+        // Those of pools are made when they are needed and end when they were not for a while.
         let virtual_threads = threads.iter().any(|thread| thread.kind == ThreadKind::Virtual);
         notes.push(format!(
-            "{count} application threads{}: what they do to each other depends on their timing",
+            "{count} application threads{}: what they do to each other, and how many of a pool come and go, depends on \
+             their timing",
             if virtual_threads { " (virtual ones among them)" } else { "" }
         ));
     }
@@ -51,9 +62,31 @@ pub fn unpinned(profile: &Profile) -> Vec<String> {
                 profile.str(method.class) == *class && profile.str(method.name) == *name
             })
         });
-        if used {
+        if used && !notes.iter().any(|note: &String| note.ends_with(what)) {
             notes.push(format!("{class}.{name} is called: counts may depend on {what}"));
         }
     }
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use quipu_profile::{Builder, MethodSpec, ThreadSpec};
+
+    use super::*;
+
+    #[test]
+    fn what_was_called_and_cannot_be_pinned_is_named_once() {
+        let mut builder = Builder::with_capacity(4);
+        let thread = builder.thread(ThreadSpec { name: "main", ..ThreadSpec::default() });
+        let root = builder.root(thread);
+        for name in ["getDeclaredMethods0", "getDeclaredConstructors0", "toString"] {
+            let method =
+                builder.method(MethodSpec { class: "java.lang.Class", name, ..MethodSpec::default() });
+            builder.push(root, method, -1);
+        }
+        let notes = unpinned(&builder.finish());
+        assert_eq!(notes.len(), 1, "{notes:?}");
+        assert!(notes[0].contains("the order in which reflection lists methods"), "{notes:?}");
+    }
 }

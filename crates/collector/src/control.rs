@@ -20,7 +20,7 @@ const LONGEST: u64 = 1 << 20;
 /// Why a target could not be steered.
 #[derive(Debug)]
 pub enum ControlError {
-    /// There is nobody to talk to.
+    /// No process listens there.
     NoAgent,
     /// The target refused, and said why.
     Refused(String),

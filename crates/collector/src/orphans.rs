@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use quipu_arena::place;
 use rustix::fs::{FlockOperation, flock};
 
-/// An arena that nobody uses.
+/// An arena that no process uses.
 #[derive(Debug)]
 pub struct Orphan {
     /// Where it is.
@@ -82,7 +82,7 @@ fn is_gone(pid: u32) -> bool {
     !Path::new(&format!("/proc/{pid}")).exists()
 }
 
-/// Whether nobody holds a lock on it. A process of another container is not seen by its id, but its lock is.
+/// Whether no process holds a lock on it. A process of another container is not seen by its id, but its lock is.
 fn is_free(path: &Path) -> bool {
     let lock = |file: File| flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
     File::open(path).is_ok_and(lock)

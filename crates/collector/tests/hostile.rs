@@ -11,8 +11,8 @@ mod sampled;
 
 use arena::Arena;
 use peak_alloc::PeakAlloc;
-use quipu_arena::append::{Context, Sample};
-use quipu_arena::layout::{self, VIRTUAL, event, frame, mark, place_word, run_state};
+use quipu_arena::append::{Context, Event, Sample};
+use quipu_arena::layout::{self, VIRTUAL, detail, frame, mark, parts, place_word, run_state};
 use quipu_arena::record::{NO_GROUP, Record, flag};
 use quipu_profile::Profile;
 
@@ -20,7 +20,7 @@ use quipu_profile::Profile;
 static MEMORY: PeakAlloc = PeakAlloc;
 
 /// Something of everything: records of all kinds, two trees, sites, blocks, opaque methods, contexts and samples with
-/// labels, tallies.
+/// labels, metrics, details, events, tallies.
 fn sample() -> Vec<u8> {
     let mut log = Vec::new();
     for (id, name) in [(1u32, &b"a/B"[..]), (2, b"a/C$1")] {
@@ -39,6 +39,7 @@ fn sample() -> Vec<u8> {
             blocks: &[0, 0, 5, 0, 1, 0, 9, 0, 2, 0, 0, 0],
             derived: &[5, 0, 0, 0],
             leaves: &[1, 0, 0, 0, 5, 0, 0, 0],
+            columns: &[],
         }
         .encode(&mut log);
     }
@@ -60,7 +61,15 @@ fn sample() -> Vec<u8> {
         .encode(&mut log);
     Record::SampledLabel { set: 1, before: 0, key: b"request", value: b"a" }.encode(&mut log);
     Record::SampledLabel { set: 2, before: 1, key: b"user", value: b"ann" }.encode(&mut log);
-    for (key, value) in [("began", "5"), ("cpu.period", "1000"), ("wall.period", "1000"), ("walker", "x")] {
+    metric(1, "cpu", parts::TIERS).encode(&mut log);
+    metric(2, "wall", parts::STATES).encode(&mut log);
+    let (unit, count) = (b"bytes", b"alloc.count");
+    Record::Metric { id: 3, aggregation: 0, parts: 0, period: 9, name: b"alloc.bytes", unit, count }
+        .encode(&mut log);
+    Record::Detail { id: 1, kind: detail::ALLOCATED, identity: 0, name: b"java/lang/String" }
+        .encode(&mut log);
+    Record::EventKind { id: 1, name: b"gc.pause", values: [b"before", b"after"] }.encode(&mut log);
+    for (key, value) in [("began", "5"), ("walker", "x")] {
         Record::Info { key: format!("sampling.{key}").as_bytes(), value: value.as_bytes() }.encode(&mut log);
     }
     let mut arena = Arena::new();
@@ -77,11 +86,14 @@ fn sample() -> Vec<u8> {
     ]);
     let samples = (0..).zip(&contexts).map(|(i, &context)| {
         let thread = if i % 2 == 0 { 1 } else { VIRTUAL | 30 };
-        let (event, state) = if i < 3 { (event::CPU, 0) } else { (event::WALL, run_state::PARKED) };
-        Sample { time: 10 + u64::from(i), value: 1000, context, thread, labels: i % 3, event, state }
+        let (metric, state) = if i < 3 { (1, 0) } else { (2, run_state::PARKED) };
+        Sample { metric, state, time: 10 + u64::from(i), ..sample_of(thread, context, i % 3) }
     });
-    let samples: Vec<Sample> = samples.collect();
+    let mut samples: Vec<Sample> = samples.collect();
+    samples.push(Sample { metric: 3, count: 40, detail: 1, ..sample_of(1, contexts[1], 0) });
     arena.samples(&samples);
+    let pause = Event { time: 11, duration: 3, values: [7, 5], kind: 1, ..Event::default() };
+    arena.events(&[pause, Event { thread: 1, detail: 1, context: contexts[1], ..pause }]);
     arena.tallies(&[1, 2], &[[1, 5], [0, 0], [9, 90]]);
     arena.0
 }
@@ -95,7 +107,12 @@ fn chain(depth: usize) -> Vec<(Option<usize>, Context)> {
 }
 
 fn sample_of(thread: u32, context: u32, labels: u32) -> Sample {
-    Sample { time: 1, value: 1000, context, thread, labels, event: event::CPU, state: 0 }
+    Sample { time: 1, value: 1000, count: 1, context, thread, labels, metric: 1, detail: 0, state: 0 }
+}
+
+fn metric(id: u32, name: &str, parts: u32) -> Record<'_> {
+    let (name, unit, count): (_, &[u8], &[u8]) = (name.as_bytes(), b"nanoseconds", b"");
+    Record::Metric { id, aggregation: 0, parts, period: 1000, name, unit, count }
 }
 
 /// The profile of an arena, which must not take more memory, nor have more nodes, than is fit for its size.
@@ -110,9 +127,9 @@ fn bounded(bytes: &[u8]) -> Profile {
     profile
 }
 
-/// The table of block counts by method id is the one thing whose size is not that of the bytes.
+/// The table of what nodes have behind their slots, by method id, is the one thing whose size is not that of the bytes.
 fn most_memory(bytes: &[u8]) -> usize {
-    160 * bytes.len() + 4 * layout::MAX_METHODS as usize * 2
+    160 * bytes.len() + 8 * layout::MAX_METHODS as usize * 2
 }
 
 fn cpu(profile: &Profile) -> u64 {
@@ -126,6 +143,7 @@ fn threads_and_contexts(threads: u32, depth: usize) -> Vec<u8> {
     let samples: Vec<Sample> = (1..=threads).map(|thread| sample_of(thread, deepest, 0)).collect();
     arena.samples(&samples);
     let mut log = Vec::new();
+    metric(1, "cpu", parts::TIERS).encode(&mut log);
     for id in 1..=threads {
         Record::SampledThread { id, java: 1, tid: id, group: NO_GROUP, name: format!("t-{id}").as_bytes() }
             .encode(&mut log);
@@ -141,6 +159,7 @@ fn arenas_that_ask_for_too_much() {
     assert!(profile.meta.lost["arena.damaged.samples"] > 7_000, "{:?}", profile.meta.lost);
     // Sets of labels, each made of all before it.
     let (sets, mut log, mut arena) = (8_000, Vec::new(), Arena::new());
+    metric(1, "cpu", parts::TIERS).encode(&mut log);
     for set in 1..=sets {
         let key = format!("key {set}");
         Record::SampledLabel { set, before: set - 1, key: key.as_bytes(), value: b"x" }.encode(&mut log);

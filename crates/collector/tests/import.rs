@@ -25,6 +25,7 @@ fn what_one_record_says_of_every_node_is_bounded() {
             blocks: b"",
             derived: &2u32.to_ne_bytes().repeat(10_000),
             leaves: &[],
+            columns: &[],
         }
         .encode(&mut log);
     }

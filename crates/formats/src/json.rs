@@ -190,7 +190,8 @@ fn timeline(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(br#"{"name":"#)?;
         string(out, profile.str(event.name))?;
         let (time, duration, thread) = (event.time, event.duration, thread(event.thread));
-        write!(out, r#","time":{time},"duration":{duration},"thread":{thread},"details":"#)?;
+        let node = if event.node == NO_NODE { -1 } else { i64::from(event.node) };
+        write!(out, r#","time":{time},"duration":{duration},"thread":{thread},"node":{node},"details":"#)?;
         pairs(profile, &event.details, out)?;
         out.write_all(b"}")?;
     }

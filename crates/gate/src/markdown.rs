@@ -1,26 +1,34 @@
 //! The verdict as a comment on a pull request.
 
 use crate::Verdict;
-use crate::number::{change, grouped, percent_change, signed};
-use crate::text::{SHOWN, context, harmless, headline, reasons, remark, shown_subjects, subject_name};
+use crate::number::{grouped, signed};
+use crate::text::{
+    SHOWN, compared, context, harmless, headline, not_run, reasons, remark, shown_subjects, subject_name,
+};
 
 /// The verdict as Markdown: a table of totals, then the places to look at.
 pub fn markdown(verdict: &Verdict) -> String {
     let mark = if verdict.passed() { "✅" } else { "❌" };
     let mut out = format!("### {mark} {}\n\n", escape(&headline(verdict)));
-    out += "| | baseline | new | change | | |\n|---|---:|---:|---:|---:|---|\n";
-    for subject in shown_subjects(verdict) {
-        let (before, after) = (subject.before, subject.after);
+    let subjects = shown_subjects(verdict);
+    if !subjects.is_empty() {
+        out += "| | baseline | new | change | | |\n|---|---:|---:|---:|---:|---|\n";
+    }
+    for subject in subjects {
+        let [before, change, relative] = compared(subject);
         out += &format!(
             "| {} | {} | {} | {} | {} | {}{} |\n",
             code(&subject_name(subject)),
-            grouped(before),
-            grouped(after),
-            signed(change(before, after)),
-            escape(&percent_change(before, after)),
+            before,
+            grouped(subject.after),
+            change,
+            escape(&relative),
             subject.outcome.as_str(),
             escape(&remark(subject))
         );
+    }
+    if let Some(sentence) = not_run(verdict) {
+        out += &format!("\n{}\n", escape(&sentence));
     }
     if !verdict.culprits.is_empty() {
         out += "\n**Where the new work is**\n\n";

@@ -1,17 +1,6 @@
 //! Numbers the way people read them.
 
-/// `1234567` as `1,234,567`.
-pub(crate) fn grouped(value: u64) -> String {
-    let digits = value.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
+pub(crate) use quipu_text::grouped;
 
 /// With its sign: `+1,000`, `-5`, `0`.
 pub(crate) fn signed(value: i64) -> String {
@@ -61,7 +50,6 @@ mod tests {
 
     #[test]
     fn numbers_read_well() {
-        assert_eq!((grouped(999), grouped(1000)), ("999".into(), "1,000".into()));
         assert_eq!((signed(1000), signed(-5), signed(0)), ("+1,000".into(), "-5".into(), "0".into()));
         assert_eq!(percent_change(1000, 1010), "+1.00 %");
         assert_eq!(percent_change(1000, 900), "-10.00 %");

@@ -1,18 +1,6 @@
 //! Names people ask for: a part of a name, or a pattern with stars.
 
-/// Does the whole of `text` match `pattern`, in which `*` stands for anything?
-pub(crate) fn glob(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or("")) else { return false };
-    let Some(last) = parts.next_back() else { return rest.is_empty() };
-    for part in parts {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
-}
+use quipu_text::glob;
 
 /// The names a filter wants, as indices. One that is the whole of some name means exactly that.
 pub(crate) fn select(filter: &str, names: &[String]) -> Vec<usize> {

@@ -14,10 +14,16 @@ const FRAMES: usize = 6;
 pub fn text(verdict: &Verdict) -> String {
     let mut out = format!("{}\n\n", headline(verdict));
     let subjects = shown_subjects(verdict);
+    if !subjects.is_empty() {
+        out += &table(&subjects);
+    }
+    if let Some(sentence) = not_run(verdict) {
+        out += if subjects.is_empty() { "" } else { "\n" };
+        out += &format!("{sentence}\n");
+    }
     if subjects.is_empty() {
         return out.trim_end().to_owned() + "\n";
     }
-    out += &table(&subjects);
     if !verdict.culprits.is_empty() {
         out += "\nWhere the new work is:\n";
         for (at, culprit) in verdict.culprits.iter().take(SHOWN).enumerate() {
@@ -48,29 +54,52 @@ pub fn text(verdict: &Verdict) -> String {
 /// One sentence.
 pub(crate) fn headline(verdict: &Verdict) -> String {
     let Verdict { metric, limit, .. } = verdict;
+    let count = |outcome: Outcome| verdict.subjects.iter().filter(|s| s.outcome == outcome).count();
     let failed = verdict.failed().count();
-    let improved = verdict.subjects.iter().any(|subject| subject.outcome == Outcome::Improved);
-    let grew = verdict.subjects.iter().any(|subject| subject.outcome == Outcome::Grew);
-    let tests = verdict.subjects.iter().filter(|subject| subject.kind == SubjectKind::Test).count();
-    let is_of_tests = tests > 0;
-    let metric = match tests {
-        0 => metric.clone(),
-        tests if failed == 0 => format!("{metric} of {} tests", grouped(tests as u64)),
-        tests => format!("{metric} of {} of {} tests", grouped(failed as u64), grouped(tests as u64)),
-    };
+    let (grew, improved) = (count(Outcome::Grew), count(Outcome::Improved));
+    let is_of_tests = verdict.subjects.iter().any(|subject| subject.kind == SubjectKind::Test);
+    if is_of_tests {
+        let tests = grouped((verdict.subjects.len() - count(Outcome::Gone)) as u64);
+        let some = |n: usize| format!("{metric} of {} of {tests} tests", grouped(n as u64));
+        return match (failed, grew, improved) {
+            (0, 0, 0) => format!("PASSED: {metric} of {tests} tests as in the baseline"),
+            (0, 0, n) => format!("PASSED: {} shrank, none grew", some(n)),
+            (0, n, _) => format!("PASSED: {} grew, within their limits", some(n)),
+            (n, _, _) => format!("FAILED: {} grew by more than {limit}", some(n)),
+        };
+    }
     match (failed, grew, improved) {
-        (0, false, false) => format!("PASSED: {metric} as in the baseline"),
-        (0, false, true) => format!("PASSED: fewer {metric} than in the baseline"),
-        (0, true, _) if is_of_tests => format!("PASSED: {metric} grew within their limits"),
-        (0, true, _) => format!("PASSED: {metric} grew by no more than {limit}"),
+        (0, 0, 0) => format!("PASSED: {metric} as in the baseline"),
+        (0, 0, _) => format!("PASSED: fewer {metric} than in the baseline"),
+        (0, _, _) => format!("PASSED: {metric} grew by no more than {limit}"),
         _ => format!("FAILED: {metric} grew by more than {limit}"),
+    }
+}
+
+/// What there is to say of tests that have no row.
+pub(crate) fn not_run(verdict: &Verdict) -> Option<String> {
+    let gone = verdict.subjects.iter().filter(|subject| subject.outcome == Outcome::Gone).count();
+    match gone {
+        0 => None,
+        1 => Some("1 test of the baseline did not run".to_owned()),
+        n => Some(format!("{} tests of the baseline did not run", grouped(n as u64))),
     }
 }
 
 /// All threads, and the methods and tests that changed.
 pub(crate) fn shown_subjects(verdict: &Verdict) -> Vec<&Subject> {
-    let shown = |subject: &&Subject| subject.kind == SubjectKind::Thread || subject.before != subject.after;
+    let changed = |subject: &Subject| subject.before != subject.after && subject.outcome != Outcome::Gone;
+    let shown = |subject: &&Subject| subject.kind == SubjectKind::Thread || changed(subject);
     verdict.subjects.iter().filter(shown).collect()
+}
+
+/// Baseline, change and relative change of a subject: nothing where there is nothing to compare with.
+pub(crate) fn compared(subject: &Subject) -> [String; 3] {
+    let (before, after) = (subject.before, subject.after);
+    match (subject.kind, subject.outcome) {
+        (SubjectKind::Test, Outcome::New) => [String::new(), String::new(), String::new()],
+        _ => [grouped(before), signed(change(before, after)), percent_change(before, after)],
+    }
 }
 
 /// `thread main` or the method's name.
@@ -90,17 +119,9 @@ fn table(subjects: &[&Subject]) -> String {
                 Outcome::Chance => "by chance",
                 other => other.as_str(),
             };
-            [
-                subject_name(subject),
-                grouped(subject.before),
-                grouped(subject.after),
-                signed(change(subject.before, subject.after)),
-                format!(
-                    "{:>10}  {outcome}{}",
-                    percent_change(subject.before, subject.after),
-                    remark(subject)
-                ),
-            ]
+            let [before, change, relative] = compared(subject);
+            let outcome = format!("{relative:>10}  {outcome}{}", remark(subject));
+            [subject_name(subject), before, grouped(subject.after), change, outcome]
         })
         .collect();
     let header = ["", "baseline", "new", "change", ""].map(str::to_owned);

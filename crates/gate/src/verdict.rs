@@ -5,7 +5,6 @@ use quipu_profile::{Aggregation, MethodId, MetricKind, NodeId, Profile};
 use crate::attribute::{Cause, Term, attribute};
 use crate::culprit::{self, Culprit, Moved};
 use crate::pair::Pair;
-use crate::pattern;
 use crate::place::Lines;
 use crate::renames::Renamed;
 use crate::subject::{self, Outcome, Subject, SubjectKind};
@@ -71,7 +70,7 @@ pub fn gate(baseline: &Profile, new: &Profile, question: &Question<'_>) -> Resul
         return Err(GateError::Peak(metric));
     }
     let wanted = |name: &str| match &question.thread {
-        Some(pattern) => pattern::glob(pattern, name),
+        Some(pattern) => quipu_text::glob(pattern, name),
         None => (question.is_application)(name),
     };
     let pair = Pair::new(baseline, new, &metric, &wanted)?;

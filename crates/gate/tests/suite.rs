@@ -1,6 +1,7 @@
 //! Tests found in a profile, and where two runs of one part.
 #![allow(missing_docs, reason = "tests say what they test by their names")]
 
+use quipu_gate::Limit;
 use quipu_gate::suite::{self, Work};
 use quipu_profile::{Builder, MethodSpec, MetricSpec, NodeId, Profile, ThreadSpec, UNKNOWN_SITE};
 
@@ -78,4 +79,42 @@ fn threads_of_tests_are_those_they_began_on() {
     let profile = profile(1);
     let threads = suite::threads_of_tests(&profile);
     assert_eq!(threads.iter().map(|thread| profile.str(thread.name)).collect::<Vec<_>>(), ["main"]);
+}
+
+/// Contexts of all runs of a method are in one tree: what one does more, another does less.
+#[test]
+fn a_failing_test_names_a_place_though_its_runs_together_do_the_same() {
+    let tests = suite::of_tests(&profile(9));
+    let text = "jvm: A\na.FirstTest.all()[1: one] bytecodes=40 calls=5\na.FirstTest.all()[2: two] bytecodes=140 calls=10\n";
+    let baseline = suite::Baseline::parse(text).expect("a baseline");
+    let mut verdict = suite::judge(&baseline, &suite::works(&tests), "bytecodes", Limit::DEFAULT);
+    suite::explain(&mut verdict, &tests, &tests).expect("an explanation");
+    let failed: Vec<_> = verdict.failed().collect();
+    assert_eq!(failed.len(), 1, "{failed:?}");
+    assert!(verdict.culprits.is_empty());
+    let note = failed[0].note.as_deref().unwrap_or_default();
+    assert!(note.contains("below a.FirstTest.lambda$all") && note.contains("other runs"), "{note}");
+    assert!(quipu_gate::text(&verdict).contains(note) && quipu_gate::json(&verdict).contains(note));
+}
+
+#[test]
+fn directories_threads_and_budgets_are_told() {
+    let mut profile = profile(9);
+    let method = "method\ta.FirstTest\tadds\t()V\ta.FirstTest\t\t";
+    let note = |key: &str, rest: &str| (key.to_owned(), format!("{method}\t{rest}"));
+    profile.meta.extra = vec![
+        note("test", "60\t5\t1\t3\t/src/project/parts/one"),
+        note("test", "90\t5\t1\t0\t/src/project"),
+        note("test", "90\t5\t1\t0\t/src/projects"),
+        note("budget", "50\t9\t9\t/src/project/parts/one"),
+        note("budget", "90\t9\t9\t/src/project"),
+    ];
+    suite::relative_to(&mut profile, "/src/project");
+    let works = suite::works(&profile);
+    let names = ["/src/projects/a.FirstTest.adds()", "a.FirstTest.adds()", "parts/one/a.FirstTest.adds()"];
+    assert_eq!(works.keys().collect::<Vec<_>>(), names);
+    assert_eq!(suite::threads_started(&profile).into_iter().collect::<Vec<_>>(), [(names[2].to_owned(), 3)]);
+    let beyond = "parts/one/a.FirstTest.adds() did 60 bytecodes; its budget is 50";
+    assert_eq!(suite::beyond_budget(&profile), [beyond]);
+    assert_eq!(suite::selectors(&profile)[names[2]], "a.FirstTest#adds");
 }

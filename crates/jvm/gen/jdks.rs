@@ -28,10 +28,26 @@ impl Jdk {
     }
 }
 
-/// Every JDK with a `jvmti.h`, oldest first, each once; of those in `QUIPU_JDKS` (homes, like a PATH) if that is set.
+/// Every JDK of the machine with a `jvmti.h`, oldest first, each once; of those in `QUIPU_JDKS` (homes, like a PATH) if
+/// that is set.
+#[allow(dead_code, reason = "each user of this module needs a part of it")]
 pub fn find() -> Vec<Jdk> {
-    let named = std::env::var_os("QUIPU_JDKS").unwrap_or_default();
-    let homes = if named.is_empty() { everywhere() } else { std::env::split_paths(&named).collect() };
+    of(named().unwrap_or_else(everywhere))
+}
+
+/// The same with those that `scripts/jdks` has put into a root of their own. Their programs run like any other, but
+/// their libraries need the C library of that root.
+#[allow(dead_code, reason = "each user of this module needs a part of it")]
+pub fn find_all() -> Vec<Jdk> {
+    of(named().unwrap_or_else(|| [everywhere(), in_the_root()].concat()))
+}
+
+fn named() -> Option<Vec<PathBuf>> {
+    let named = std::env::var_os("QUIPU_JDKS").filter(|named| !named.is_empty())?;
+    Some(std::env::split_paths(&named).collect())
+}
+
+fn of(homes: Vec<PathBuf>) -> Vec<Jdk> {
     let mut jdks: Vec<Jdk> = homes
         .iter()
         .filter_map(|home| home.canonicalize().ok())
@@ -59,9 +75,21 @@ fn everywhere() -> Vec<PathBuf> {
     homes
 }
 
-/// From the `release` file every JDK carries: `JAVA_VERSION="17.0.2"`, or `"1.8.0_392"`.
+/// What `scripts/jdks` has made; the same place as there.
+fn in_the_root() -> Vec<PathBuf> {
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let cache = variable("QUIPU_CACHE")
+        .or_else(|| variable("XDG_CACHE_HOME").map(|cache| cache.join("quipu")))
+        .or_else(|| variable("HOME").map(|home| home.join(".cache/quipu")));
+    let entries = cache.map(|cache| std::fs::read_dir(cache.join("jdks/root/usr/lib/jvm")));
+    entries.into_iter().flatten().flatten().flatten().map(|entry| entry.path()).collect()
+}
+
+/// From the `release` file that JDKs carry: `JAVA_VERSION="17.0.2"`, or `"1.8.0_392"`. Debian's JDK 8 has none.
 fn feature(home: &Path) -> Option<u32> {
-    let release = std::fs::read_to_string(home.join("release")).ok()?;
+    let Ok(release) = std::fs::read_to_string(home.join("release")) else {
+        return home.join("jre/lib/rt.jar").is_file().then_some(8);
+    };
     let version = release.lines().find_map(|line| line.strip_prefix("JAVA_VERSION="))?;
     let version = version.trim_matches('"');
     let version = version.strip_prefix("1.").unwrap_or(version);

@@ -34,6 +34,6 @@ pub use jni::{
     Array, Attached, Class, Env, FieldId, Global, Jvm, MethodId, Module, NativeMethod, Object, Ref, Text,
     Thread,
 };
-pub use jvmti::{Allocation, CText, Capabilities, Jvmti, MethodName, Phase, ThreadInfo};
+pub use jvmti::{Allocation, CText, Capabilities, HeapReference, Jvmti, MethodName, Phase, ThreadInfo};
 pub use sys::Capability;
 pub use version::{JdkVersion, feature_of, jdk_version};

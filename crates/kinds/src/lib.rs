@@ -25,7 +25,7 @@ mod table;
 mod value;
 
 pub use chosen::{Chosen, Wrong, escape};
-pub use kinds::{BYTECODES, CPU, EXACT, INTERNAL, KINDS, SHARED, WALL};
+pub use kinds::{ALLOC, BYTECODES, CPU, EXACT, INTERNAL, KINDS, LOCKS, SHARED, TIMELINE, WALL};
 pub use table::table;
 pub use value::{Value, size};
 
@@ -44,7 +44,9 @@ pub struct Kind {
     pub flags: &'static [&'static str],
     /// What it measures.
     pub metrics: &'static [Metric],
-    /// What it costs, roughly, for whoever is about to attach to a program that others depend on.
+    /// What it tells of on the timeline.
+    pub events: &'static [Event],
+    /// What it costs, roughly, for people about to attach to a program that others depend on.
     pub cost: &'static str,
     /// Whether classes are rewritten for it.
     pub rewrites: bool,
@@ -129,6 +131,17 @@ pub struct Metric {
     pub help: &'static str,
 }
 
+/// Something that is told of on the timeline.
+#[derive(Debug)]
+pub struct Event {
+    /// Its name in profiles.
+    pub name: &'static str,
+    /// What its two numbers are called; empty for one that it does not have.
+    pub values: [&'static str; 2],
+    /// What it tells.
+    pub help: &'static str,
+}
+
 /// What a metric counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
@@ -138,6 +151,8 @@ pub enum Unit {
     Bytecodes,
     /// Nanoseconds.
     Nanoseconds,
+    /// Bytes of memory.
+    Bytes,
 }
 
 impl Unit {
@@ -147,6 +162,7 @@ impl Unit {
             Unit::Count => "count",
             Unit::Bytecodes => "bytecodes",
             Unit::Nanoseconds => "nanoseconds",
+            Unit::Bytes => "bytes",
         }
     }
 }

@@ -32,6 +32,13 @@ pub fn table() -> String {
             let _ = writeln!(text, "| {} |", row.map(cell).join(" | "));
         }
     }
+    text.push_str("\n| event | of | what it tells |\n|---|---|---|\n");
+    for kind in KINDS {
+        for event in kind.events {
+            let name = format!("`{}`", event.name);
+            let _ = writeln!(text, "| {} |", [&name, kind.name(), event.help].map(cell).join(" | "));
+        }
+    }
     let told = settings().filter(|setting| setting.recorded == Recorded::Always).map(|setting| setting.name);
     let _ = writeln!(
         text,

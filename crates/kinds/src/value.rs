@@ -13,11 +13,13 @@ pub enum Value {
         least: u64,
         /// The most.
         most: u64,
-        /// What it is, for who gives something else: `a rate from 1 to 10000`.
+        /// What it is, for people who give something else: `a rate from 1 to 10000`.
         must: &'static str,
     },
     /// A number of bytes, with a unit or without: `500M`.
     Size,
+    /// A time with its unit: `10us`.
+    Time,
     /// One of these words, each with what it means.
     Choice(&'static [(&'static str, &'static str)]),
     /// Any text; the help calls it this.
@@ -35,6 +37,7 @@ impl Value {
             Value::Switch => "",
             Value::Number { name, .. } | Value::Text(name) => name,
             Value::Size => "SIZE",
+            Value::Time => "TIME",
             Value::Choice(_) => "WHICH",
             Value::File => "FILE",
             Value::JarAndClass => "JAR=CLASS",
@@ -51,6 +54,7 @@ impl Value {
                 number.map(|n: u64| n.to_string()).ok_or_else(|| ["must be ", must].concat())
             }
             Value::Size => size(text).map(|bytes| bytes.to_string()),
+            Value::Time => time(text).map(|nanos| nanos.to_string()),
             Value::Choice(words) if words.iter().any(|(word, _)| *word == text) => Ok(text.to_owned()),
             Value::Choice(words) => {
                 Err(["must be ", &crate::listed(words.iter().map(|(word, _)| *word))].concat())
@@ -79,9 +83,28 @@ pub fn size(text: &str) -> Result<u64, String> {
     number.checked_mul(factor).ok_or_else(|| "is too large".to_owned())
 }
 
+/// Nanoseconds: `10us`, `1.5ms`, `2s`. A number alone is what was parsed before.
+pub fn time(text: &str) -> Result<u64, String> {
+    const UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+    if let Ok(nanos) = text.parse() {
+        return Ok(nanos);
+    }
+    let found = UNITS.iter().find_map(|(unit, nanos)| Some((text.strip_suffix(unit)?, nanos)));
+    let number = found.and_then(|(digits, nanos)| Some(digits.parse::<f64>().ok()? * nanos));
+    let sound = number.filter(|nanos| (0.0..1e18).contains(nanos));
+    sound.map(|nanos| nanos as u64).ok_or_else(|| "must be a time like 10us, 5ms or 1s".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Value, size};
+    use super::{Value, size, time};
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!((time("10us"), time("1.5ms"), time("2s")), (Ok(10_000), Ok(1_500_000), Ok(2_000_000_000)));
+        assert_eq!((time("7ns"), time("7")), (Ok(7), Ok(7)));
+        assert!(time("soon").is_err() && time("-1s").is_err() && time("9e99s").is_err());
+    }
 
     #[test]
     fn sizes_have_units() {

@@ -12,6 +12,13 @@ pub fn classes_named(jar: &[u8], name: &str) -> Result<Vec<Vec<u8>>, Error> {
     Ok(found)
 }
 
+/// The names of all classes in a jar, with dots; not of those in jars within it.
+pub fn class_names(jar: &[u8]) -> Result<Vec<String>, Error> {
+    let archive = Archive::read(jar)?;
+    let names = archive.entries.iter().filter_map(|entry| entry.name.strip_suffix(b".class"));
+    Ok(names.map(|name| String::from_utf8_lossy(name).replace('/', ".")).collect())
+}
+
 fn search(
     jar: &[u8],
     file: &[u8],

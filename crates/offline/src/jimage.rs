@@ -8,6 +8,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use crate::rt_jar::RtJar;
+
 const MAGIC: u32 = 0xCAFE_DADA;
 const HEADER: u64 = 28;
 /// The index of a whole JDK is 3 MB; a damaged header must not have us read everything.
@@ -27,17 +29,49 @@ mod attribute {
     pub const COUNT: usize = 8;
 }
 
-/// The run-time image of a JDK.
+/// The classes of a JDK: its run-time image, or the jar that JDK 8 has in its place.
 #[derive(Debug)]
-pub struct RuntimeImage {
+pub struct RuntimeImage(Classes);
+
+#[derive(Debug)]
+enum Classes {
+    Image(Image),
+    Jar(RtJar),
+}
+
+#[derive(Debug)]
+struct Image {
     file: File,
     /// Where each class is, and its size.
     classes: HashMap<Vec<u8>, (u64, u64)>,
 }
 
 impl RuntimeImage {
-    /// Opens the image of the JDK with this home; `None` if it has none that can be read.
+    /// Opens what the JDK with this home has; `None` if it has nothing that can be read.
     pub fn open(java_home: &Path) -> Option<RuntimeImage> {
+        let image = || Image::open(java_home).map(Classes::Image);
+        image().or_else(|| RtJar::open(java_home).map(Classes::Jar)).map(RuntimeImage)
+    }
+
+    /// The internal names of all classes, in no order.
+    pub fn names(&self) -> Box<dyn Iterator<Item = &[u8]> + '_> {
+        match &self.0 {
+            Classes::Image(image) => Box::new(image.classes.keys().map(Vec::as_slice)),
+            Classes::Jar(jar) => Box::new(jar.names()),
+        }
+    }
+
+    /// The bytes of a class, by internal name.
+    pub fn class(&self, name: &[u8]) -> Option<Vec<u8>> {
+        match &self.0 {
+            Classes::Image(image) => image.class(name),
+            Classes::Jar(jar) => jar.class(name),
+        }
+    }
+}
+
+impl Image {
+    fn open(java_home: &Path) -> Option<Image> {
         let file = File::open(java_home.join("lib/modules")).ok()?;
         let mut header = [0; HEADER as usize];
         file.read_exact_at(&mut header, 0).ok()?;
@@ -60,11 +94,10 @@ impl RuntimeImage {
             };
             classes.insert(name, (HEADER + index + at, size));
         }
-        Some(RuntimeImage { file, classes })
+        Some(Image { file, classes })
     }
 
-    /// The bytes of a class, by internal name.
-    pub fn class(&self, name: &[u8]) -> Option<Vec<u8>> {
+    fn class(&self, name: &[u8]) -> Option<Vec<u8>> {
         let &(at, size) = self.classes.get(name)?;
         let mut bytes = vec![0; usize::try_from(size).ok()?];
         self.file.read_exact_at(&mut bytes, at).ok()?;

@@ -10,7 +10,7 @@
 //! 2. *What is not a class is not touched*: names, order, times and packed bytes of the other entries are kept.
 //! 3. *Inputs are hostile*: every offset is checked, unpacking is bounded, and nothing is ever extracted by name.
 //!
-//! No I/O but reading the JDK's run-time image ([`RuntimeImage`]); files are the caller's.
+//! No I/O but reading the JDK's classes ([`RuntimeImage`]); files are the caller's.
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(test),
@@ -23,6 +23,7 @@ mod jar;
 mod jar_class;
 mod jimage;
 mod log;
+mod rt_jar;
 pub mod runtime;
 mod tree;
 mod unit;
@@ -33,9 +34,9 @@ use std::sync::Arc;
 use quipu_rewrite::{FindClass, Plan};
 
 pub use error::Error;
-pub use find::classes_named;
+pub use find::{class_names, classes_named};
 pub use jimage::RuntimeImage;
-pub use runtime::{RuntimeOptions, Sampling};
+pub use runtime::{BytecodeSampling, RuntimeOptions};
 pub use tree::InputFile;
 
 /// Package of the runtime, which plans must name.
@@ -49,7 +50,7 @@ pub trait Progress: Sync {
     fn done(&self, _classes: u64) {}
 }
 
-/// Tells nobody.
+/// Is told, and does nothing.
 impl Progress for () {}
 
 /// How things are instrumented.
@@ -58,7 +59,7 @@ pub struct Instrumenter<'a> {
     pub plan: Plan,
     /// Where to look for the JDK's classes, to know which of their methods are opaque.
     pub jdk: Option<Arc<RuntimeImage>>,
-    /// Who is told how it goes on.
+    /// What is told how it goes on.
     pub progress: &'a dyn Progress,
 }
 

@@ -12,7 +12,14 @@ use std::collections::BTreeMap;
 use quipu_arena::layout;
 use quipu_arena::record::{Record, RewrittenMethod, flag};
 use quipu_classfile::ClassFile;
-use quipu_rewrite::Shape;
+use quipu_rewrite::{Shape, agreed};
+
+// Inserted code counts in the arena.
+const _: () = {
+    assert!(agreed::TALLY_CELL as u64 == layout::tally::CELL);
+    assert!(agreed::MOST_SLOTS == layout::MAX_SLOTS);
+    assert!(agreed::method_word(0x1234_5678) == layout::method_word(0x1234_5678));
+};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"QLOG");
 
@@ -56,6 +63,7 @@ impl MethodLog {
                 blocks: &shape.blocks,
                 derived: &shape.derived,
                 leaves: &shape.leaves,
+                columns: &[],
             }
             .encode(&mut self.records);
         }

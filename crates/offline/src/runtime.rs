@@ -20,12 +20,12 @@ pub struct RuntimeOptions {
     /// Names of the threads to count, with stars; all if there are none.
     pub threads: Vec<String>,
     /// When contexts are sampled; must be so in the plan too.
-    pub sampling: Option<Sampling>,
+    pub bytecodes: Option<BytecodeSampling>,
 }
 
 /// When contexts are sampled.
 #[derive(Debug, Clone, Copy)]
-pub struct Sampling {
+pub struct BytecodeSampling {
     /// Bytecodes from one sample to the next, at least.
     pub every: u64,
     /// How many more there are is random, and below this.
@@ -54,7 +54,7 @@ pub fn jar(options: &RuntimeOptions) -> Result<Vec<u8>, Error> {
     if !options.threads.is_empty() {
         properties += &format!("threads={}\n", escape(&options.threads.join("\n")));
     }
-    if let Some(Sampling { every, jitter, seed }) = options.sampling {
+    if let Some(BytecodeSampling { every, jitter, seed }) = options.bytecodes {
         properties += &format!("bytecodes={every}\njitter={jitter}\nseed={seed}\n");
     }
     let mut archive = Archive::empty();

@@ -102,7 +102,15 @@ pub fn instrument(
             rewritten
         })
         .collect();
-    Ok(collect(&name, next, &parsed, rewritten, &opaque, &known, plan.sites))
+    Ok(collect(
+        &name,
+        next,
+        &parsed,
+        rewritten,
+        &opaque,
+        &known,
+        plan.exact().is_some_and(|exact| exact.sites),
+    ))
 }
 
 fn collect(

@@ -7,10 +7,11 @@ use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use quipu_classfile::BlockAnalysis;
 use quipu_offline::{Error, InputFile, Instrumenter, Outcome, RUNTIME_PACKAGE, RuntimeOptions};
-use quipu_rewrite::Plan;
+use quipu_rewrite::{Counting, Exact, Plan};
 
 fn plan() -> Plan {
-    Plan { folds: true, analysis: BlockAnalysis::Precise, ..Plan::new(RUNTIME_PACKAGE) }
+    let counting = Counting::Exact(Exact { folds: true, ..Exact::default() });
+    Plan { counting, analysis: BlockAnalysis::Precise, ..Plan::new(RUNTIME_PACKAGE) }
 }
 
 fn instrument(jar: &[u8]) -> Result<(Vec<u8>, Outcome), Error> {

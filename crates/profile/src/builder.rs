@@ -219,12 +219,22 @@ impl Builder {
         self.samples.push(sample);
     }
 
+    /// The method of a node, or of its parent if it is a detail.
+    pub(crate) fn method_with_code(&self, node: NodeId) -> MethodId {
+        let is_detail = |method: MethodId| method != NO_METHOD && self.methods[method as usize].is_detail();
+        match (self.method[node as usize], self.parent[node as usize]) {
+            (method, parent) if is_detail(method) && parent != NO_NODE => self.method[parent as usize],
+            (method, _) => method,
+        }
+    }
+
     /// Records a timeline event; its strings come from [`string`](Builder::string).
     ///
     /// # Panics
     /// If thread or strings are unknown.
     pub fn event(&mut self, event: Event) {
         assert!(event.thread == NO_THREAD || (event.thread as usize) < self.threads.len(), "unknown thread");
+        assert!(event.node == NO_NODE || (event.node as usize) < self.parent.len(), "unknown node");
         let strings = self.strings.table.len() as u32;
         assert!(event.name < strings && event.details.iter().all(|&(k, v)| k < strings && v < strings));
         self.events.push(event);

@@ -51,6 +51,9 @@ pub(crate) fn finish(builder: Builder) -> Profile {
         if event.thread != NO_THREAD {
             event.thread = thread_map[event.thread as usize];
         }
+        if event.node != NO_NODE {
+            event.node = node_map[event.node as usize];
+        }
         event.name = string_map[event.name as usize];
         remap_pairs(&mut event.details, &string_map);
     }

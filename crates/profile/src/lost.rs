@@ -1,7 +1,13 @@
 //! What a profile lost, in words. Causes are names in the file; this is the one place that says what they mean.
 
 /// Cause, what was lost when it was one, and when it was more.
-const WORDS: [(&str, &str, &str); 29] = [
+const WORDS: [(&str, &str, &str); 31] = [
+    ("events.no-room", "event for which there was no room", "events for which there was no room"),
+    (
+        "details.no-room",
+        "sample that does not say what it was about: there are too many such things",
+        "samples that do not say what they were about: there are too many such things",
+    ),
     (
         "walks.no-class-load",
         "stack from before the JVM could name methods",

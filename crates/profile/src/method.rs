@@ -22,8 +22,10 @@ impl MethodFlags {
     pub const INTRINSIC: MethodFlags = MethodFlags(2);
     /// Not Java at all: a function of the VM, a library or the kernel.
     pub const FOREIGN: MethodFlags = MethodFlags(4);
+    /// No code: a leaf that says what its parent's values are about, such as a class of objects that were made.
+    pub const DETAIL: MethodFlags = MethodFlags(8);
 
-    /// Native, intrinsic or foreign: a leaf with calls and no bytecodes of its own.
+    /// Native, intrinsic, foreign or a detail: a leaf with calls and no bytecodes of its own.
     pub fn opaque(self) -> bool {
         self.0 != 0
     }
@@ -89,6 +91,11 @@ impl Method {
     /// Native, intrinsic or foreign.
     pub fn opaque(&self) -> bool {
         self.flags.opaque()
+    }
+
+    /// No code, but what its parent's values are about.
+    pub fn is_detail(&self) -> bool {
+        self.flags.contains(MethodFlags::DETAIL)
     }
 
     /// The source line of a bytecode index, when the line table says.

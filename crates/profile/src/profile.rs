@@ -1,8 +1,8 @@
 //! The profile itself.
 
 use crate::{
-    Aggregation, Event, Meta, Method, MethodId, Metric, MetricId, NO_NODE, NodeId, Run, Sample, StrId,
-    Strings, Thread, ThreadId, Tree,
+    Aggregation, Event, Meta, Method, MethodId, Metric, MetricId, MetricSpec, NO_NODE, NodeId, Run, Sample,
+    StrId, Strings, Thread, ThreadId, Tree,
 };
 
 /// A finished, canonical profile. Made by a [`Builder`](crate::Builder) or read from a file.
@@ -49,6 +49,7 @@ impl Profile {
         let method = self.method(id);
         match (self.str(method.class), self.str(method.name)) {
             ("", name) => name.to_owned(),
+            (class, name) if method.is_detail() => format!("{class} {name}"),
             (class, name) => format!("{class}.{name}"),
         }
     }
@@ -86,6 +87,19 @@ impl Profile {
     /// The metric reports rank by unless told otherwise: the first one with totals, else the first.
     pub fn main_metric(&self) -> Option<&Metric> {
         self.metrics.iter().find(|metric| metric.has_totals()).or(self.metrics.first())
+    }
+
+    /// Adds a metric that follows from others, with a value for each node.
+    ///
+    /// # Panics
+    /// If there are more or fewer values than nodes, or the profile has a metric of this name.
+    pub fn add_metric(&mut self, spec: MetricSpec, values: Vec<u64>) {
+        assert_eq!(values.len(), self.tree.len(), "a value for each node");
+        assert!(self.metric(&spec.name).is_none(), "there is a metric {}", spec.name);
+        let at = self.metrics.partition_point(|metric| metric.spec.rank() < spec.rank());
+        self.metrics.insert(at, Metric { spec, values });
+        // The others keep their order, so samples do, too.
+        self.samples.iter_mut().filter(|sample| sample.metric >= at as MetricId).for_each(|s| s.metric += 1);
     }
 
     /// Samples with their time, sorted; empty unless they were kept.

@@ -45,6 +45,9 @@ pub struct Event {
     pub name: StrId,
     /// Details (key, value), sorted by key.
     pub details: Vec<(StrId, StrId)>,
+    /// The context in which it took place, or [`NO_NODE`](crate::NO_NODE). The last field, so that events are in order
+    /// without it, too: it has a section of its own in the file.
+    pub node: NodeId,
 }
 
 impl Profile {

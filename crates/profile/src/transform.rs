@@ -3,9 +3,11 @@
 //! An operation decides, for every node of the source in preorder, which new node its values go to. Everything
 //! else (methods, metrics, samples, events, canonical order) is the same for all of them and lives here.
 
+use std::borrow::Cow;
+
 use crate::names::Names;
 use crate::{
-    Builder, Event, LabelsId, MethodId, MethodSpec, MetricId, NO_BCI, NO_LABELS, NO_METHOD, NO_NODE,
+    Builder, Event, LabelsId, Method, MethodId, MethodSpec, MetricId, NO_BCI, NO_LABELS, NO_METHOD, NO_NODE,
     NO_THREAD, NodeId, Profile, Sample, Thread, ThreadId, ThreadSpec,
 };
 
@@ -120,10 +122,10 @@ impl<'a> Import<'a> {
             if node != NO_NODE && thread != NO_THREAD {
                 let metric = self.metrics[sample.metric as usize];
                 let labels = labels[sample.labels as usize];
-                // A place in a method that was folded into its caller means nothing there.
-                let method = self.from.tree.method[sample.node as usize];
-                let stays =
-                    method != NO_METHOD && builder.method[node as usize] == self.methods[method as usize];
+                // A place in a method that was folded into its caller means nothing there. That of a detail is its parent's.
+                let method = self.from.method_with_code(sample.node);
+                let goes_to = builder.method_with_code(node);
+                let stays = method != NO_METHOD && goes_to == self.methods[method as usize];
                 let bci = if stays { sample.bci } else { NO_BCI };
                 builder.sample(Sample { node, thread, metric, labels, bci, ..*sample });
             }
@@ -137,7 +139,8 @@ impl<'a> Import<'a> {
             let mut string = |id| builder.string(self.from.str(id));
             let name = string(event.name);
             let details = event.details.iter().map(|&(key, value)| (string(key), string(value))).collect();
-            builder.event(Event { thread, name, details, ..*event });
+            let node = if event.node == NO_NODE { NO_NODE } else { self.nodes[event.node as usize] };
+            builder.event(Event { thread, node, name, details, ..*event });
         }
     }
 
@@ -166,6 +169,33 @@ impl Profile {
         import.place(&mut builder, place);
         import.carry(&mut builder);
         builder.finish()
+    }
+
+    /// What nodes that say what their parent's values are about have, is their parent's.
+    pub fn fold_details(&self) -> Cow<'_, Profile> {
+        if !self.methods.iter().any(Method::is_detail) {
+            return Cow::Borrowed(self);
+        }
+        let details = self.mark(|profile, method| profile.method(method).is_detail());
+        Cow::Owned(self.transform(
+            |_| true,
+            |builder, placed, node, method| {
+                let parent = placed[self.tree.parent[node as usize] as usize];
+                if self.is_marked(&details, node) {
+                    return parent;
+                }
+                builder.push(parent, method, self.tree.site[node as usize])
+            },
+        ))
+    }
+
+    /// The method of a node, or of its parent if it is a detail.
+    fn method_with_code(&self, node: NodeId) -> MethodId {
+        let is_detail = |method: MethodId| method != NO_METHOD && self.method(method).is_detail();
+        match (self.tree.method[node as usize], self.tree.parent[node as usize]) {
+            (method, parent) if is_detail(method) && parent != NO_NODE => self.tree.method[parent as usize],
+            (method, _) => method,
+        }
     }
 
     /// For each method whether `wanted` holds of it.

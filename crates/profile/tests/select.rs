@@ -4,8 +4,8 @@ mod common;
 
 use common::Stack;
 use quipu_profile::{
-    Builder, Event, MethodSpec, MetricSpec, NO_BCI, NO_THREAD, Profile, Sample, ThreadSpec, UNKNOWN_SITE,
-    Unit, thread_pattern,
+    Builder, Event, MethodSpec, MetricSpec, NO_BCI, NO_NODE, NO_THREAD, Profile, Sample, ThreadSpec,
+    UNKNOWN_SITE, Unit, thread_pattern,
 };
 
 /// Two workers, one labelled; a sample each millisecond, alternating between `f` and `g`.
@@ -30,8 +30,8 @@ fn sampled() -> Profile {
         b.sample(Sample { time, thread, node, metric: cpu, value: 10, labels, bci: NO_BCI });
     }
     let name = b.string("gc.pause");
-    b.event(Event { time: 2, duration: 3, thread: NO_THREAD, name, details: Vec::new() });
-    b.event(Event { time: 8, duration: 0, thread: threads[1], name, details: Vec::new() });
+    b.event(Event { time: 2, duration: 3, thread: NO_THREAD, node: NO_NODE, name, details: Vec::new() });
+    b.event(Event { time: 8, duration: 0, thread: threads[1], node: NO_NODE, name, details: Vec::new() });
     b.finish()
 }
 

@@ -27,6 +27,11 @@ pub enum ReportError {
     /// Call sites were asked for and none is known.
     #[error("the profile does not know call sites, so there is nothing to report by site")]
     NoSites,
+    /// Labels were asked for and nothing carries any.
+    #[error(
+        "the profile has no labels: programs set them with quipu.Profiler.label, see docs/kinds/cpu-and-wall.md"
+    )]
+    NoLabels,
     /// Two profiles that have no metric in common.
     #[error("the profiles measure different things: the first has {first}, the second has {second}")]
     NothingInCommon {
@@ -34,6 +39,14 @@ pub enum ReportError {
         first: String,
         /// Metrics of the second.
         second: String,
+    },
+    /// Something was asked for that another kind measures.
+    #[error("the profile has nothing to report by {what}: {kind} measures it")]
+    Nothing {
+        /// What the rows would be.
+        what: &'static str,
+        /// What to ask for.
+        kind: &'static str,
     },
     /// A profile that measured nothing.
     #[error("the profile has no metrics")]

@@ -65,6 +65,9 @@ fn labels(profile: &Profile, options: &Options, selection: &Selection) -> Result
     let threads = profile.threads().iter().flat_map(|thread| &thread.labels);
     let samples = profile.samples().iter().flat_map(|sample| profile.labels(sample.labels));
     let known: Vec<_> = threads.chain(samples).copied().collect::<BTreeSet<_>>().into_iter().collect();
+    if known.is_empty() {
+        return Err(ReportError::NoLabels);
+    }
     let row_of = |label: &(StrId, StrId)| known.binary_search(label).unwrap_or(known.len());
     let mut names: Vec<String> =
         known.iter().map(|&(key, value)| format!("{}={}", profile.str(key), profile.str(value))).collect();

@@ -6,7 +6,7 @@ use crate::style::{Paint, Style};
 use crate::table::{filled, printable, shorten};
 use quipu_profile::{MetricKind, Profile, lost_in_words};
 
-/// Letters of a command line when nobody says how wide a line may be.
+/// Letters of a command line where it is not known how wide a line may be.
 const LONGEST: usize = 200;
 
 /// Stands before the metrics that are there and not shown.

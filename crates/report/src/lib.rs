@@ -14,6 +14,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod about;
 mod columns;
 mod diff;
 mod edge;
@@ -22,6 +23,7 @@ mod flat;
 mod heading;
 mod json;
 mod line;
+mod lock;
 mod narrow;
 mod number;
 mod overlap;
@@ -30,6 +32,7 @@ mod signature;
 mod site;
 mod style;
 mod table;
+mod timeline;
 mod tree;
 
 pub use diff::{DiffOptions, diff_json, diff_text};
@@ -73,11 +76,21 @@ pub enum By {
     Site,
     /// Labels: on whose behalf.
     Label,
+    /// Classes of objects that were made.
+    Allocated,
+    /// Locks.
+    Lock,
+    /// Classes of objects that were touched.
+    Object,
+    /// Collections.
+    Gc,
+    /// What took place when.
+    Timeline,
 }
 
 impl By {
     /// All of them, in the order help lists them.
-    pub const ALL: [By; 12] = [
+    pub const ALL: [By; 17] = [
         By::Tree,
         By::Method,
         By::Callers,
@@ -90,6 +103,11 @@ impl By {
         By::Thread,
         By::Site,
         By::Label,
+        By::Allocated,
+        By::Lock,
+        By::Object,
+        By::Gc,
+        By::Timeline,
     ];
 
     /// Its name on the command line and in JSON.
@@ -107,7 +125,22 @@ impl By {
             By::Thread => "thread",
             By::Site => "site",
             By::Label => "label",
+            By::Allocated => "allocated",
+            By::Lock => "lock",
+            By::Object => "object",
+            By::Gc => "gc",
+            By::Timeline => "timeline",
         }
+    }
+
+    /// Whether rows are no contexts added up, and have columns of their own.
+    fn is_apart(self) -> bool {
+        matches!(self, By::Gc | By::Timeline | By::Lock)
+    }
+
+    /// Whether leaves that say what their parents are about are shown for themselves.
+    fn has_details(self) -> bool {
+        matches!(self, By::Tree | By::Allocated | By::Object)
     }
 }
 
@@ -142,6 +175,13 @@ pub struct Options {
 
 /// The report as text, ending in a newline.
 pub fn text(profile: &Profile, options: &Options, style: &Style) -> Result<String, ReportError> {
+    if options.by.is_apart() {
+        let profile = &options.narrowing.apply(profile, "")?.profile;
+        return match options.by {
+            By::Lock => lock::text(profile, options, style),
+            _ => timeline::text(profile, options, style),
+        };
+    }
     let (narrowed, selection) = narrowed(profile, options)?;
     let (profile, selection) = (&narrowed.profile, selection.ranking());
     let mut out = heading::heading(profile, &selection, narrowed.left_out, style);
@@ -154,6 +194,9 @@ pub fn text(profile: &Profile, options: &Options, style: &Style) -> Result<Strin
         By::Callers | By::Callees => edge::neighbours_text(profile, options, &selection, style)?,
         By::Line => line::text(profile, options, &selection, style)?,
         By::Site => site::text(profile, options, &selection, style)?,
+        By::Allocated | By::Object => about::text(profile, options, &selection, style)?,
+        // Said above.
+        By::Gc | By::Timeline | By::Lock => String::new(),
     });
     Ok(out)
 }
@@ -167,6 +210,13 @@ pub fn json(profile: &Profile, options: &Options) -> Result<String, ReportError>
 
 /// The report as JSON, row by row into `out`.
 pub fn write_json(profile: &Profile, options: &Options, out: &mut dyn io::Write) -> Result<(), ReportError> {
+    if options.by.is_apart() {
+        let profile = &options.narrowing.apply(profile, "")?.profile;
+        return match options.by {
+            By::Lock => lock::json(profile, options, out),
+            _ => timeline::json(profile, options, out),
+        };
+    }
     let (narrowed, selection) = narrowed(profile, options)?;
     let profile = &narrowed.profile;
     match options.by {
@@ -178,6 +228,9 @@ pub fn write_json(profile: &Profile, options: &Options, out: &mut dyn io::Write)
         By::Callers | By::Callees => edge::neighbours_json(profile, options, &selection, out),
         By::Line => line::json(profile, options, &selection, out),
         By::Site => site::json(profile, options, &selection, out),
+        By::Allocated | By::Object => about::json(profile, options, &selection, out),
+        // Said above.
+        By::Gc | By::Timeline | By::Lock => Ok(()),
     }
 }
 
@@ -188,6 +241,11 @@ fn narrowed<'a>(profile: &'a Profile, options: &Options) -> Result<(Narrowed<'a>
     if let (By::Tree, Some(filter)) = (options.by, &options.filter) {
         let marks = pattern::methods(&narrowed.profile, filter)?;
         narrowed.profile = Cow::Owned(narrowed.profile.focus(|_, method| marks[method as usize]));
+    }
+    if !options.by.has_details()
+        && let Cow::Owned(folded) = narrowed.profile.fold_details()
+    {
+        narrowed.profile = Cow::Owned(folded);
     }
     let selection = Selection::new(&narrowed.profile, options)?;
     Ok((narrowed, selection))

@@ -72,7 +72,7 @@ impl Narrowing {
         let mut left_out = 0;
         let asked = self.all_threads || self.thread.is_some() || !self.include_threads.is_empty();
         let elapsed = metric == "wall" || metric.starts_with("wall.");
-        let is_own = |name: &str| !asked && elapsed && JVMS_OWN.iter().any(|own| pattern::glob(own, name));
+        let is_own = |name: &str| !asked && elapsed && JVMS_OWN.iter().any(|own| quipu_text::glob(own, name));
         let any = |patterns: &[String], name: &str| patterns.iter().any(|p| pattern::wants(p, name));
         let wants = |name: &str| {
             (self.include_threads.is_empty() || any(&self.include_threads, name))
@@ -129,7 +129,7 @@ pub fn only_thread(profile: &Profile, wanted: &str) -> Result<Profile, ReportErr
     let names = || profile.threads().iter().map(|thread| profile.str(thread.name));
     // A thread's name may have a star in it: the name itself comes first.
     let exact = names().any(|name| name == wanted);
-    let wants = |name: &str| if exact { name == wanted } else { pattern::glob(wanted, name) };
+    let wants = |name: &str| if exact { name == wanted } else { quipu_text::glob(wanted, name) };
     if !names().any(wants) {
         return Err(ReportError::unknown("thread", wanted, names()));
     }

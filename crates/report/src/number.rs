@@ -1,19 +1,7 @@
 //! Numbers the way people read them.
 
 use quipu_profile::{MetricSpec, Unit, share_error};
-
-/// `1234567` as `1,234,567`.
-pub fn grouped(value: u64) -> String {
-    let digits = value.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
+pub use quipu_text::grouped;
 
 /// A value in its unit: counts exact, bytes and times scaled to three or four digits.
 pub fn in_unit(value: u64, unit: &Unit) -> String {
@@ -79,8 +67,6 @@ mod tests {
 
     #[test]
     fn numbers_read_well() {
-        assert_eq!((grouped(0), grouped(999), grouped(1000)), ("0".into(), "999".into(), "1,000".into()));
-        assert_eq!(grouped(u64::MAX), "18,446,744,073,709,551,615");
         assert_eq!(in_unit(1536, &Unit::Bytes), "1.50 KiB");
         assert_eq!(in_unit(999, &Unit::Nanoseconds), "999 ns");
         assert_eq!(in_unit(1_234_567, &Unit::Nanoseconds), "1.23 ms");

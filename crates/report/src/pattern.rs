@@ -2,20 +2,7 @@
 
 use crate::{Options, ReportError};
 use quipu_profile::{MethodId, Profile};
-
-/// Does the whole of `text` match `pattern`, in which `*` stands for anything?
-pub(crate) fn glob(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or("")) else { return false };
-    let Some(last) = parts.next_back() else { return rest.is_empty() };
-    for part in parts {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
-}
+use quipu_text::glob;
 
 /// Does a filter want this name?
 pub(crate) fn wants(filter: &str, name: &str) -> bool {
@@ -45,26 +32,4 @@ pub(crate) fn methods(profile: &Profile, filter: &str) -> Result<Vec<bool>, Repo
         return Ok(wanted);
     }
     Err(ReportError::unknown("method", filter, names.iter().map(String::as_str)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn stars_stand_for_anything() {
-        for (pattern, text, matches) in [
-            ("a*c", "abc", true),
-            ("a*c", "abcd", false),
-            ("*", "", true),
-            ("*b*", "abc", true),
-            ("ab*bc", "abc", false),
-            ("a*b*c", "aXbYc", true),
-            ("abc", "abc", true),
-            ("abc", "abcd", false),
-            ("a**c", "ac", true),
-        ] {
-            assert_eq!(glob(pattern, text), matches, "{pattern} {text}");
-        }
-    }
 }

@@ -31,7 +31,17 @@ fn all(profile: &Profile) -> Vec<String> {
 }
 
 fn accept(error: ReportError) {
-    assert!(matches!(error, ReportError::NoLines | ReportError::NoSites | ReportError::NoMetrics), "{error}");
+    assert!(
+        matches!(
+            error,
+            ReportError::NoLines
+                | ReportError::NoSites
+                | ReportError::NoLabels
+                | ReportError::NoMetrics
+                | ReportError::Nothing { .. }
+        ),
+        "{error}"
+    );
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{profile, sample, sampled};
-use quipu_profile::{Matching, On};
+use common::{about, profile, sample, sampled};
+use quipu_profile::{Matching, On, Profile};
 use quipu_report::{By, DiffOptions, Narrowing, Options, Style};
 
 fn options(by: By) -> Options {
@@ -14,12 +14,20 @@ fn thread(name: &str) -> Narrowing {
     Narrowing { thread: Some(name.to_owned()), ..Narrowing::default() }
 }
 
+/// One that has something to report by that.
+fn profile_for(by: By) -> Profile {
+    match by {
+        By::Allocated | By::Lock | By::Object | By::Gc | By::Timeline | By::Label => about(),
+        _ => profile(),
+    }
+}
+
 fn text(options: &Options) -> String {
-    quipu_report::text(&profile(), options, &Style::default()).unwrap()
+    quipu_report::text(&profile_for(options.by), options, &Style::default()).unwrap()
 }
 
 fn json(options: &Options) -> String {
-    let text = quipu_report::json(&profile(), options).unwrap();
+    let text = quipu_report::json(&profile_for(options.by), options).unwrap();
     serde_json::from_str::<serde_json::Value>(&text).expect("valid JSON");
     text
 }
@@ -41,6 +49,16 @@ fn every_report_as_json() {
             insta::assert_snapshot!(format!("json_{}", by.as_str()), json(&options(by)));
         }
     }
+}
+
+/// A class of objects is shown in the tree, and is its method's elsewhere.
+#[test]
+fn what_values_are_about_is_folded_where_methods_are_added_up() {
+    let tree = quipu_report::text(&about(), &options(By::Tree), &Style::default()).unwrap();
+    assert!(tree.contains("java.lang.String [allocated]"), "{tree}");
+    let methods = quipu_report::json(&about(), &options(By::Method)).unwrap();
+    assert!(!methods.contains("[allocated]"), "{methods}");
+    assert!(methods.contains(r#""alloc.bytes":{"self":9437184"#), "{methods}");
 }
 
 #[test]

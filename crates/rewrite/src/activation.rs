@@ -13,7 +13,7 @@ use quipu_classfile::{
     Block, Blocks, Code, CodeEditor, ConstantPool, EditError, FlowKind, Snippet, VerificationType,
 };
 
-use crate::calls::{call_of, is_object_constructor};
+use crate::call::{call_of, is_object_constructor};
 use crate::probes::Probes;
 
 /// A place where the counter is updated.

@@ -147,7 +147,7 @@ fn a_handler_is_updated_but_not_checked() {
     let code = [ICONST_0, ICONST_0, IDIV, RETURN, ASTORE_0, INVOKESTATIC, 0, CALL, RETURN];
     let found = updates_of(&code, &[[0, 3, 4]]);
     assert_eq!(found, [(0, 4, true), (4, 3, false)]);
-    // Without the call nobody has to check.
+    // Without the call there is no need to check.
     let code = [ICONST_0, ICONST_0, IDIV, RETURN, ASTORE_0, RETURN];
     assert_eq!(updates_of(&code, &[[0, 3, 4]]), [(0, 4, false), (4, 2, false)]);
 }

@@ -1,5 +1,5 @@
-//! Buffers that outlive a class. Classes are rewritten one after the other, so one set of buffers is kept; whoever finds it
-//! in use makes new ones.
+//! Buffers that outlive a class. Classes are rewritten one after the other, so one set of buffers is kept; where it is
+//! in use, new ones are made.
 
 use std::sync::Mutex;
 

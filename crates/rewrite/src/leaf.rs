@@ -9,7 +9,7 @@ use quipu_classfile::opcode::{
 };
 use quipu_classfile::{Code, ConstantPool, Instruction, Method, access, tag};
 
-use crate::calls::{call_of, is_object_constructor};
+use crate::call::{call_of, is_object_constructor};
 
 /// Whether nothing in the method can throw or call.
 pub fn is_leaf(method: &Method<'_, '_>, code: &Code<'_>) -> bool {

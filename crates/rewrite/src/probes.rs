@@ -4,12 +4,11 @@ use quipu_classfile::opcode::IADD;
 use quipu_classfile::{EditError, PoolEditor, Snippet};
 
 use crate::Plan;
-
-/// What a method takes in a tally; the arena's layout.
-pub const TALLY_CELL: u32 = 16;
+use crate::agreed::{TALLY_CELL, method_word};
 
 /// Pool indices of what inserted code refers to, entered when first used.
 pub struct Probes {
+    runtime: &'static str,
     /// Has what needs to know the thread.
     threaded: Vec<u8>,
     probe: Vec<u8>,
@@ -23,24 +22,24 @@ pub struct Probes {
 
 impl Probes {
     /// Of the runtime that a plan names.
-    pub fn new(plan: &Plan) -> Probes {
+    pub(crate) fn new(plan: &Plan) -> Probes {
         let runtime = plan.runtime;
+        let (threaded, direct) = match (plan.samples_bytecodes(), plan.direct) {
+            (true, _) => ("Sampler", true),
+            (false, true) => ("Direct", true),
+            (false, false) => ("Probe", false),
+        };
         Probes {
+            runtime,
             relative_to: plan.relative_to.as_ref().map(|class| class.as_bytes().to_vec()),
-            threaded: format!("{runtime}/{}", if plan.direct { "Direct" } else { "Probe" }).into_bytes(),
+            threaded: format!("{runtime}/{threaded}").into_bytes(),
             probe: format!("{runtime}/Probe").into_bytes(),
             tally: format!("{runtime}/Tally").into_bytes(),
             activation: format!("{runtime}/Activation").into_bytes(),
             cursor: format!("{runtime}/Cursor").into_bytes(),
             cursor_descriptor: format!("L{runtime}/Cursor;"),
-            direct: plan.direct,
+            direct,
         }
-    }
-
-    /// The same for samples every so many bytecodes.
-    pub fn sampling(plan: &Plan) -> Probes {
-        let threaded = format!("{}/Sampler", plan.runtime).into_bytes();
-        Probes { threaded, direct: true, ..Probes::new(plan) }
     }
 
     /// Whether methods keep their thread's cursor. If not, the thread itself has what they need of it.
@@ -122,6 +121,19 @@ impl Probes {
         self.call_in(&self.activation, pool, snippet, name, &descriptor)
     }
 
+    /// Appends a call of a probe in a class of the runtime: for instruments that have one of their own.
+    pub fn call_class(
+        &self,
+        class: &str,
+        pool: &mut PoolEditor<'_, '_>,
+        snippet: &mut Snippet,
+        name: &str,
+        descriptor: &str,
+    ) -> Result<(), EditError> {
+        let class = format!("{}/{class}", self.runtime);
+        self.call_in(class.as_bytes(), pool, snippet, name, descriptor)
+    }
+
     fn call_in(
         &self,
         class: &[u8],
@@ -158,7 +170,7 @@ impl Probes {
         snippet: &mut Snippet,
         id: u32,
     ) -> Result<(), EditError> {
-        self.int(pool, snippet, id << 1 | 1)?;
+        self.int(pool, snippet, method_word(id))?;
         if let Some(class) = &self.relative_to {
             let base = pool.field_ref(class, b"WORD", b"I")?;
             snippet.getstatic(base, b"I").op(IADD);

@@ -1,5 +1,7 @@
 //! Which classes and methods are instrumented at all: what the user asked for, and what must never be touched.
 
+use quipu_text::glob;
+
 /// The user's filters. A pattern is a package or class with dots, with an optional method after `#`; `*` stands for
 /// any run of characters. `com.acme` selects the class or package and everything below it.
 #[derive(Debug, Default, Clone)]
@@ -23,6 +25,11 @@ impl Selection {
     /// What matches is left alone, even if it is included.
     pub fn exclude(&mut self, pattern: &str) {
         self.exclude.push(Pattern::new(pattern));
+    }
+
+    /// Whether only what is named is instrumented.
+    pub fn is_limited(&self) -> bool {
+        !self.include.is_empty()
     }
 
     /// Whether some method of the class may be selected.
@@ -59,33 +66,6 @@ impl Pattern {
     }
 }
 
-/// Whether a pattern is the text: `*` matches any run. Linear in practice, no recursion.
-pub fn glob(pattern: &[u8], text: &[u8]) -> bool {
-    let (mut p, mut t) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while t < text.len() {
-        match pattern.get(p) {
-            Some(b'*') => {
-                star = Some((p, t));
-                p += 1;
-            }
-            Some(c) if text.get(t) == Some(c) => {
-                p += 1;
-                t += 1;
-            }
-            _ => match star {
-                Some((at, from)) => {
-                    star = Some((at, from + 1));
-                    p = at + 1;
-                    t = from + 1;
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern.iter().skip(p).all(|&c| c == b'*')
-}
-
 /// Classes in which no code may be inserted, whatever the user asks for, by prefix of the internal name.
 const UNTOUCHABLE: &[(&str, &str)] = &[
     ("java/quipu/", "the runtime itself"),
@@ -107,8 +87,15 @@ const UNTOUCHABLE: &[(&str, &str)] = &[
     ("sun/reflect/Generated", "made by the JDK's reflection at times of its own"),
 ];
 
+/// In the names of classes that the JDK makes for lambdas. Only JDK 8 shows them to agents, and they are left alone there as
+/// they are elsewhere, so that contexts are the same.
+const LAMBDA: &[u8] = b"$$Lambda$";
+
 /// Why no method of a class may be instrumented.
 pub fn untouchable(class: &[u8]) -> Option<&'static str> {
+    if class.windows(LAMBDA.len()).any(|part| part == LAMBDA) {
+        return Some("made by the JDK for a lambda");
+    }
     UNTOUCHABLE.iter().find(|(prefix, _)| covers(prefix, class)).map(|(_, reason)| *reason)
 }
 
@@ -145,5 +132,6 @@ mod tests {
         assert!(untouchable(b"java/lang/invoke/LambdaForm$MH").is_some());
         assert!(untouchable(b"java/lang/VirtualThread$Runner").is_some());
         assert!(untouchable(b"jdk/internal/reflect/GeneratedMethodAccessor5").is_some());
+        assert!(untouchable(b"app/Main$$Lambda$7").is_some() && untouchable(b"app/Main$Lambda").is_none());
     }
 }

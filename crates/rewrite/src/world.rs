@@ -1,4 +1,4 @@
-//! What is known about classes, without loading any: which methods are opaque, and who inherits them.
+//! What is known about classes, without loading any: which methods are opaque, and which classes inherit them.
 //!
 //! Classes are known from their bytes: those that [`World::learn`] was shown, and, because a caller is often rewritten
 //! before its callee is met, those that a function finds by name: the JDK's.

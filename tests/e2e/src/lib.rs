@@ -11,7 +11,7 @@
 //!
 //! - [`Program`] is the declaration, [`Run`] the outcome, [`Counts`] what is asked of a profile.
 //! - [`oracle`] is the truth: the same program under an agent that has the JVM itself report every bytecode.
-//! - Java sources lie in `tests/programs`; those in `since21` need that version. Libraries come by name, with Maven.
+//! - Java sources lie in `tests/programs`; those in `since17` and `since21` need that version. Libraries come by name, with Maven.
 //! - Everything made goes below the `target` directory.
 #![forbid(unsafe_code)]
 
@@ -22,6 +22,7 @@ pub mod jdks;
 mod child;
 mod compare;
 mod counts;
+pub mod intrinsics;
 mod library;
 pub mod oracle;
 mod program;
@@ -35,7 +36,7 @@ pub use compare::{Comparison, compare, differences, sample_differences};
 pub use counts::{Counts, ThreadCounts};
 pub use jdks::Jdk;
 pub use library::library;
-pub use program::{Program, Run, on_every_jdk};
+pub use program::{Program, Run, knows_flag, on_all_jdks, on_every_jdk};
 pub use shares::{Shares, percent};
 pub use sources::classes;
 pub use tools::{scratch, tools};

@@ -11,7 +11,7 @@ use quipu_profile::Profile;
 use crate::child::Command;
 use crate::jdks;
 use crate::tools::{scratch, tools};
-use crate::{Jdk, ThreadCounts, classes};
+use crate::{Jdk, ThreadCounts, classes, sources};
 
 /// A program, and how it is run.
 #[derive(Debug, Clone, Default)]
@@ -40,11 +40,30 @@ pub struct Run {
     profile: Result<Profile, String>,
 }
 
-/// Runs a test on every JDK, which it is told of before.
+/// Runs a test on every JDK, which it is told of before. That are those of the machine; `QUIPU_FULL` adds those of
+/// `scripts/jdks`.
 pub fn on_every_jdk(test: impl Fn(&Jdk)) {
-    let jdks = jdks::find();
+    let full = std::env::var_os("QUIPU_FULL").is_some();
+    on_each(&if full { jdks::find_all() } else { jdks::find() }, test);
+}
+
+/// Runs a test on the JDKs of the machine and those of `scripts/jdks`, always: for what differs between them.
+pub fn on_all_jdks(test: impl Fn(&Jdk)) {
+    on_each(&jdks::find_all(), test);
+}
+
+/// Whether a JDK knows a flag of those that tests use.
+pub fn knows_flag(jdk: &Jdk, flag: &str) -> bool {
+    match flag {
+        // Before, it had to be unlocked.
+        "-XX:+UseZGC" => jdk.feature >= 15,
+        _ => true,
+    }
+}
+
+fn on_each(jdks: &[Jdk], test: impl Fn(&Jdk)) {
     assert!(!jdks.is_empty(), "a JDK to test with");
-    for jdk in &jdks {
+    for jdk in jdks {
         println!("JDK {} in {}", jdk.feature, jdk.home.display());
         test(jdk);
     }
@@ -104,10 +123,16 @@ impl Program {
         self
     }
 
+    /// Whether it can be compiled and run on a JDK, with its flags.
+    pub fn runs_on(&self, jdk: &Jdk) -> bool {
+        jdk.feature >= self.since.max(sources::since(&self.main))
+            && self.jvm.iter().all(|flag| knows_flag(jdk, flag))
+    }
+
     /// Runs it under the profiler on every JDK it runs on.
     pub fn on_every_jdk(&self, test: impl Fn(&Run)) {
         on_every_jdk(|jdk| {
-            if jdk.feature >= self.since {
+            if self.runs_on(jdk) {
                 test(&self.run(jdk));
             }
         });

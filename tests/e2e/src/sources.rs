@@ -10,7 +10,7 @@ use crate::child::Command;
 use crate::tools::{kept, scratch};
 
 /// Folders of sources by the version they need.
-const FOLDERS: [(u32, &str); 2] = [(0, "."), (21, "since21")];
+const FOLDERS: [(u32, &str); 3] = [(0, "."), (17, "since17"), (21, "since21")];
 
 /// The directory with the compiled programs; compiled at most once in this process, and only if a source changed.
 pub fn classes(jdk: &Jdk) -> PathBuf {
@@ -18,6 +18,13 @@ pub fn classes(jdk: &Jdk) -> PathBuf {
     // A test that fails while it holds the lock does not matter to the others.
     let mut compiled = COMPILED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     compiled.get_or_insert_default().entry(jdk.home.clone()).or_insert_with(|| compile(jdk)).clone()
+}
+
+/// The oldest JDK that can compile a program; 0 for what is none of `tests/programs`.
+pub fn since(main: &str) -> u32 {
+    let file = format!("{main}.java");
+    let found = FOLDERS.iter().find(|(_, within)| folder().join(within).join(&file).is_file());
+    found.map_or(0, |(since, _)| *since)
 }
 
 /// Where the sources lie.

@@ -82,7 +82,6 @@ fn prepare(vm: Jvm, file: String) -> quipu_jvm::Result<()> {
     let jvmti = vm.jvmti()?;
     jvmti.add_capabilities(&Capabilities::of(&[
         Capability::CAN_GENERATE_ALL_CLASS_HOOK_EVENTS,
-        Capability::CAN_GENERATE_EARLY_CLASS_HOOK_EVENTS,
         Capability::CAN_GENERATE_SINGLE_STEP_EVENTS,
         Capability::CAN_GENERATE_METHOD_ENTRY_EVENTS,
         Capability::CAN_GENERATE_METHOD_EXIT_EVENTS,
@@ -90,6 +89,9 @@ fn prepare(vm: Jvm, file: String) -> quipu_jvm::Result<()> {
         Capability::CAN_GENERATE_EXCEPTION_EVENTS,
         Capability::CAN_GET_BYTECODES,
     ]))?;
+    // Before JDK 9, all classes are also the early ones.
+    jvmti
+        .add_available_capabilities(&Capabilities::of(&[Capability::CAN_GENERATE_EARLY_CLASS_HOOK_EVENTS]))?;
     let watch = Watch { recorder: Recorder::new(), stepping: Stepping::default() };
     let _ =
         ORACLE.set(Oracle { jvmti, file: file.into(), roles: Mutex::default(), watch: Mutex::new(watch) });

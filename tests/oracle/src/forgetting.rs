@@ -1,11 +1,11 @@
-//! A VM that does not describe all of its structures: fields of one name are taken out of its tables.
+//! A VM that does not describe all of its structures: fields of one name, or all, are taken out of its tables.
 
 use std::ffi::{CStr, c_char};
 
 use quipu_jvm::Jvm;
 use quipu_jvm::hotspot::Library;
 
-/// Has the VM's description without fields of this name; `None` if it has no description.
+/// Has the VM's description without fields of this name, or of any name if it is `*`; `None` if it has no description.
 pub fn forget(vm: Jvm, field: &str) -> Option<()> {
     let library = Library::of(vm)?;
     // SAFETY: HotSpot exports these as 64-bit numbers and a pointer to entries, of which the last has no name. It does not
@@ -18,7 +18,7 @@ pub fn forget(vm: Jvm, field: &str) -> Option<()> {
         let (mut entry, mut kept) = (table.read(), Vec::new());
         loop {
             let text = entry.add(name).cast::<*const c_char>().read();
-            if text.is_null() || CStr::from_ptr(text).to_bytes() != field.as_bytes() {
+            if text.is_null() || field != "*" && CStr::from_ptr(text).to_bytes() != field.as_bytes() {
                 kept.extend_from_slice(std::slice::from_raw_parts(entry, stride));
             }
             if text.is_null() {

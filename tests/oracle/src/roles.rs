@@ -45,7 +45,7 @@ impl Roles {
         let untouchable = untouchable(class.name());
         let methods = class.methods().map(|method| {
             let native = method.is(access::NATIVE);
-            let role = match Treatment::of(&method, untouchable) {
+            let role = match Treatment::of(&method, untouchable, false) {
                 _ if is_opaque(&method) && native => Role::Native,
                 Treatment::Leave(_) if is_opaque(&method) => Role::UntouchedIntrinsic,
                 Treatment::Count if method.is_empty_finalizer() => Role::Transparent,

@@ -60,7 +60,7 @@ fn check(options: &Options) -> anyhow::Result<bool> {
     let works: [(&str, Vec<&str>); 6] = [
         ("rewrite-default", vec!["rewrite", "default", &classes]),
         ("rewrite-precise", vec!["rewrite", "precise", &classes]),
-        ("rewrite-sampling", vec!["rewrite", "sampling", &classes]),
+        ("rewrite-bytecodes", vec!["rewrite", "bytecodes", &classes]),
         ("profile-write", vec!["write", &written]),
         ("profile-read", vec!["read", &read_back]),
         ("arena-read", vec!["arena"]),

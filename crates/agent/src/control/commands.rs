@@ -6,8 +6,8 @@ use quipu_kinds::{Chosen, KINDS, kind, listed, setting, settings};
 use crate::engine::{self, ENGINES};
 use crate::locks::lock;
 use crate::options::Options;
-use crate::sampling;
 use crate::session::Session;
+use crate::stacks;
 use crate::start;
 
 use super::connection::Reply;
@@ -15,14 +15,14 @@ use super::connection::Reply;
 /// Carries a request out.
 pub fn run(session: &'static Session, request: &[String]) -> Reply {
     let (command, words) = request.split_first().ok_or("a command is missing")?;
-    // The program itself may ask at the same time, and somebody else attach.
+    // The program itself may ask at the same time, and another process may attach.
     let _changing = lock(&start::CHANGING);
     match command.as_str() {
         "status" => {}
         "start" => start_kinds(session, words)?,
         "stop" => stop_kinds(session, words)?,
         "set" => words.iter().try_for_each(|word| set(session, word))?,
-        "dump" => sampling::flush(session)?,
+        "dump" => stacks::flush(session)?,
         unknown => {
             return Err(format!("unknown command '{unknown}': status, start, stop, set, dump or hold"));
         }
@@ -31,7 +31,7 @@ pub fn run(session: &'static Session, request: &[String]) -> Reply {
 }
 
 /// `cpu`, `cpu=1000`, `exact`, …, with options of theirs. What is switched on while nothing is measured begins a profile of
-/// its own, with options of its own; unless whoever started the VM writes one of all that is measured in it.
+/// its own, with options of its own; unless the process that started the VM writes one of all that is measured in it.
 fn start_kinds(session: &'static Session, words: &[String]) -> Result<(), String> {
     let mut chosen = Chosen::default();
     for word in words {
@@ -92,7 +92,7 @@ fn set(session: &'static Session, word: &str) -> Result<(), String> {
         let names = settings().filter(|setting| setting.changeable).map(|setting| setting.name);
         return Err(format!("unknown setting '{name}': {}", listed(names)));
     }
-    if name == "threads" && !sampling::current().any() {
+    if name == "threads" && !stacks::current().any() {
         return Err("nothing is sampled: start cpu or wall first".to_owned());
     }
     let mut chosen = current(session);
@@ -109,7 +109,7 @@ fn current(session: &Session) -> Chosen {
             let _ = chosen.set(engine.kind().name(), &value);
         }
     }
-    for name in sampling::current().threads {
+    for name in stacks::current().threads {
         let _ = chosen.set("threads", &name);
     }
     chosen
@@ -151,7 +151,7 @@ fn status(session: &Session) -> Vec<(String, String)> {
         facts.push((engine.kind().name(), value));
     }
     facts.extend([
-        ("threads", sampling::current().threads.join("|")),
+        ("threads", stacks::current().threads.join("|")),
         ("samples", read(header::SAMPLES)),
         ("walks", read(header::WALKS)),
         ("sampling.nanos", read(header::SAMPLING_NANOS)),
@@ -159,7 +159,7 @@ fn status(session: &Session) -> Vec<(String, String)> {
         ("arena.used", read(header::USED)),
         ("arena.limit", read(header::LIMIT)),
     ]);
-    facts.extend(sampling::allocated().map(|bytes| ("allocated", bytes.to_string())));
+    facts.extend(stacks::allocated().map(|bytes| ("allocated", bytes.to_string())));
     let mut facts: Vec<_> = facts.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
     for (i, cause) in CAUSES.iter().enumerate() {
         let lost = session.arena.read(header::LOST + 8 * i as u64);

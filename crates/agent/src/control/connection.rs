@@ -14,7 +14,7 @@ pub type Request = Vec<String>;
 /// What is answered: facts, or why not.
 pub type Reply = Result<Vec<(String, String)>, String>;
 
-/// One who talks to us.
+/// A connection to a process that steers the profile.
 pub struct Connection {
     reader: BufReader<UnixStream>,
 }

@@ -1,38 +1,38 @@
-//! Whoever attached and wants the target left as it was holds a connection. When it is closed before the profile was ended,
-//! that process is gone, and everything is taken out again.
+//! A process that attached and wants the target left as it was holds a connection, and is the holder of the profile. When the
+//! connection is closed before the profile was ended, that process is gone, and everything is taken out again.
 
 use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::sampling::monotonic;
+use crate::stacks::monotonic;
 
-/// Whether there is somebody who must be there.
+/// Whether a process holds the profile.
 pub enum Holder {
-    /// Nobody holds the profile; it stays until it is ended.
-    Nobody,
-    /// Somebody will: he is still waiting for the answer that the profile has begun, or about to connect.
+    /// None does; the profile stays until it is ended.
+    None,
+    /// One will: it still waits for the answer that the profile has begun, or is about to connect.
     Awaited,
-    /// This connection is open as long as he is there.
+    /// One does, and this connection is open as long as the process lives.
     Here(UnixStream),
 }
 
 /// What has happened.
 pub enum Event {
-    /// Somebody connects, or the socket is closed.
+    /// A process connects, or the socket is closed.
     Connection,
     /// Nothing.
     Nothing,
-    /// He who held the profile is gone.
+    /// The holder is gone.
     Gone,
 }
 
-/// He connects at once, if he is there.
+/// The holder connects at once, if it still lives.
 const PATIENCE_NANOS: u64 = 10_000_000_000;
 /// How often it is looked whether that time has passed.
 const GLANCE_MILLIS: i32 = 250;
 
-/// When he was told that the profile has begun; 0 as long as he was not.
+/// When the process that attached was told that the profile has begun; 0 as long as it was not.
 static TOLD: AtomicU64 = AtomicU64::new(0);
 
 /// A profile is about to begin.
@@ -40,7 +40,7 @@ pub fn reset() {
     TOLD.store(0, Ordering::Release);
 }
 
-/// The profile has begun, or could not; he is told now.
+/// The profile has begun, or could not; the process that attached is told now.
 pub fn told() {
     TOLD.store(monotonic(), Ordering::Release);
 }
@@ -61,7 +61,7 @@ impl Holder {
             unsafe { libc::poll(descriptors.as_mut_ptr(), descriptors.len() as libc::nfds_t, timeout) };
         let [listening, holding] = descriptors;
         if ready > 0 && holding.revents != 0 {
-            // He has nothing more to say: this can only be the end.
+            // A holder says nothing more: this can only be the end of the connection.
             return Event::Gone;
         }
         if ready > 0 && listening.revents != 0 {
@@ -70,7 +70,7 @@ impl Holder {
         if self.is_late() { Event::Gone } else { Event::Nothing }
     }
 
-    /// Whether he should be here by now, and is not.
+    /// Whether the holder should have connected by now, and has not.
     pub fn is_late(&self) -> bool {
         let told = TOLD.load(Ordering::Acquire);
         matches!(self, Holder::Awaited) && told != 0 && monotonic().saturating_sub(told) > PATIENCE_NANOS

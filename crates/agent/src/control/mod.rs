@@ -1,7 +1,7 @@
 //! The control socket: how a profile is steered while the target runs. The protocol is described in `docs/control.md`.
 //!
-//! A thread waits for connections; while nobody connects, it does nothing, and the VM does not know of it. Only the
-//! target's own user and root are listened to. Whoever sends garbage loses his connection, and nobody else notices.
+//! A thread waits for connections; until there is one, it does nothing, and the VM does not know of it. Only the target's
+//! own user and root are listened to. A connection that sends garbage is closed, and others do not notice.
 
 mod commands;
 mod connection;
@@ -82,12 +82,12 @@ pub fn close() {
 }
 
 fn wait(session: &'static Session, listener: &UnixListener, number: u64, held: bool) {
-    let mut holder = if held { Holder::Awaited } else { Holder::Nobody };
+    let mut holder = if held { Holder::Awaited } else { Holder::None };
     loop {
         match holder.wait(listener) {
             Event::Nothing => {}
             Event::Gone => {
-                holder = Holder::Nobody;
+                holder = Holder::None;
                 abandoned(session, number);
             }
             Event::Connection => match listener.accept() {
@@ -95,9 +95,9 @@ fn wait(session: &'static Session, listener: &UnixListener, number: u64, held: b
                     if let Some(stream) = serve(session, stream) {
                         holder = Holder::Here(stream);
                     }
-                    // Others who ask again and again must not keep a profile alive that nobody holds.
+                    // Other processes that ask again and again must not keep a profile alive that has no holder.
                     if holder.is_late() {
-                        holder = Holder::Nobody;
+                        holder = Holder::None;
                         abandoned(session, number);
                     }
                 }
@@ -108,10 +108,10 @@ fn wait(session: &'static Session, listener: &UnixListener, number: u64, held: b
     }
 }
 
-/// Whoever began the profile is gone without ending it.
+/// The holder is gone and has not ended the profile.
 fn abandoned(session: &'static Session, number: u64) {
     let _changing = lock(&start::CHANGING);
-    // He may have ended it at the last moment, and somebody else begun another.
+    // It may have ended the profile at the last moment, and another process may have begun another one.
     if lock(&LISTENING).as_ref().is_none_or(|listening| listening.number != number) {
         return;
     }
@@ -121,7 +121,7 @@ fn abandoned(session: &'static Session, number: u64) {
     }
 }
 
-/// Answers one who connected. He may become the holder: the connection is then returned.
+/// Answers a process that connected. It may become the holder: the connection is then returned.
 fn serve(session: &'static Session, stream: UnixStream) -> Option<UnixStream> {
     if !is_trusted(&stream) || stream.set_read_timeout(Some(PATIENCE)).is_err() {
         return None;
@@ -140,7 +140,7 @@ fn serve(session: &'static Session, stream: UnixStream) -> Option<UnixStream> {
     None
 }
 
-/// Whether the one who connected is the target's own user, or root.
+/// Whether the process that connected is the target's own user's, or root's.
 fn is_trusted(stream: &UnixStream) -> bool {
     let mut peer = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
     let mut size = size_of::<libc::ucred>() as libc::socklen_t;

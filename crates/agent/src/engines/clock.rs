@@ -1,12 +1,12 @@
-//! Stacks by a clock: CPU time and elapsed time. They share what [`sampling`] has, and differ in what makes a sample due.
+//! Stacks by a clock: CPU time and elapsed time. They share what [`stacks`] has, and differ in what makes a sample due.
 
 use quipu_jvm::{Class, Env, Thread};
 use quipu_kinds::{Chosen, Kind};
 
 use crate::engine::Engine;
 use crate::options::Options;
-use crate::sampling::{self, Wanted};
 use crate::session::Session;
+use crate::stacks::{self, Wanted};
 use crate::start;
 
 /// Samples by one clock.
@@ -27,7 +27,7 @@ impl Clock {
     }
 
     fn set(&self, session: &'static Session, env: &mut Env<'_>, chosen: &Chosen) -> Result<(), String> {
-        let mut wanted = sampling::current();
+        let mut wanted = stacks::current();
         *(self.rate)(&mut wanted) = chosen.number(self.kind.name()).and_then(|rate| u32::try_from(rate).ok());
         wanted.threads = chosen.all("threads").map(str::to_owned).collect();
         start::sample(session, env, &wanted)
@@ -40,7 +40,7 @@ impl Engine for Clock {
     }
 
     fn start(&self, session: &'static Session, env: &mut Env<'_>, options: &Options) -> Result<(), String> {
-        let running = sampling::current();
+        let running = stacks::current();
         let mut chosen = options.chosen.clone();
         if running.any() {
             // Threads may have been chosen again since the profile began; the clocks have the same ones.
@@ -64,30 +64,30 @@ impl Engine for Clock {
     }
 
     fn stop(&self, session: &'static Session, env: &mut Env<'_>) -> Result<(), String> {
-        let mut wanted = sampling::current();
+        let mut wanted = stacks::current();
         *(self.rate)(&mut wanted) = None;
         start::sample(session, env, &wanted)
     }
 
     fn status(&self, _: &Session) -> Option<String> {
-        (self.rate)(&mut sampling::current()).map(|rate| rate.to_string())
+        (self.rate)(&mut stacks::current()).map(|rate| rate.to_string())
     }
 
     fn thread_began(&self, env: &Env<'_>, thread: Thread<'_>) {
         if self.looks_after_threads() && !env.is_virtual(thread) {
-            sampling::thread_began(env, thread);
+            stacks::thread_began(env, thread);
         }
     }
 
     fn thread_ended(&self, env: &Env<'_>, thread: Thread<'_>) {
         if self.looks_after_threads() && !env.is_virtual(thread) {
-            sampling::thread_ended();
+            stacks::thread_ended();
         }
     }
 
     fn class_prepared(&self, class: Class<'_>) {
         if self.looks_after_threads() {
-            sampling::class_prepared(class);
+            stacks::class_prepared(class);
         }
     }
 }

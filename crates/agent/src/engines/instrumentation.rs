@@ -16,17 +16,17 @@ use crate::tallies;
 pub struct Instrumentation {
     kind: &'static Kind,
     /// Whether methods take samples instead of counting.
-    sampling: bool,
+    samples: bool,
 }
 
 /// Everything is counted.
-pub static EXACT: Instrumentation = Instrumentation { kind: &quipu_kinds::EXACT, sampling: false };
+pub static EXACT: Instrumentation = Instrumentation { kind: &quipu_kinds::EXACT, samples: false };
 /// A sample every so many bytecodes.
-pub static BYTECODES: Instrumentation = Instrumentation { kind: &quipu_kinds::BYTECODES, sampling: true };
+pub static BYTECODES: Instrumentation = Instrumentation { kind: &quipu_kinds::BYTECODES, samples: true };
 
 impl Instrumentation {
     fn is_on(&self, session: &Session) -> bool {
-        session.plan().is_some_and(|plan| plan.sampling == self.sampling)
+        session.plan().is_some_and(|plan| plan.samples_bytecodes() == self.samples)
     }
 }
 
@@ -52,7 +52,7 @@ impl Engine for Instrumentation {
         name: &str,
         chosen: &Chosen,
     ) -> Result<(), String> {
-        if self.sampling && name == self.kind.name() {
+        if self.samples && name == self.kind.name() {
             if !self.is_on(session) {
                 return Err("no samples are taken every so many bytecodes: start bytecodes first".to_owned());
             }
@@ -69,20 +69,19 @@ impl Engine for Instrumentation {
     }
 
     fn status(&self, session: &Session) -> Option<String> {
-        let value = if self.sampling { session.arena.read(header::EVERY).to_string() } else { String::new() };
+        let value = if self.samples { session.arena.read(header::EVERY).to_string() } else { String::new() };
         self.is_on(session).then_some(value)
     }
 
     fn thread_began(&self, env: &Env<'_>, thread: Thread<'_>) {
         // An exception here can only be a lack of memory; the thread is then not counted. Where threads have tallies or
         // stacks, it gets its own, whether they are used now or not.
-        let _ =
-            if self.sampling { bytecodes::start_thread(env, thread) } else { tallies::start(env, thread) };
+        let _ = if self.samples { bytecodes::start_thread(env, thread) } else { tallies::start(env, thread) };
     }
 
     fn thread_ended(&self, env: &Env<'_>, thread: Thread<'_>) {
         // Its tree can go to the next one; that is not the business of both.
-        if !self.sampling {
+        if !self.samples {
             start::end_thread(env, thread);
         }
     }

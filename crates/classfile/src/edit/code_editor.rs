@@ -49,7 +49,7 @@ pub struct Edited {
     pub new_size: u32,
 }
 
-/// A handler for everything thrown in the method and not caught by it.
+/// A handler for everything thrown in the method and not caught by it: its code, up to the `athrow` that ends it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CatchAll {
     pub(crate) snippet: Span,
@@ -341,22 +341,52 @@ impl<'e, 'c, 'a> CodeEditor<'e, 'c, 'a> {
     }
 
     /// Run when an exception leaves the method: thrown anywhere after the entry snippets and not caught by the
-    /// method's own handlers. The snippet finds the exception on the stack and must end in `athrow`; it may use the
-    /// new locals, no others. In a constructor it does not cover the call of `super()` or `this()` itself, which no
-    /// handler can.
+    /// method's own handlers. The snippet finds the exception on the stack and leaves it there; it may use the new
+    /// locals, no others. Several run in the order in which they were given, and then the exception is thrown on. In a
+    /// constructor this does not cover the call of `super()` or `this()` itself, which no handler can.
     pub fn catch_all(&mut self, snippet: &Snippet) -> Result<(), EditError> {
-        if !snippet.is_terminal() || snippet.reaches_below() > 1 {
-            return Err(EditError::BadSnippet(
-                "a handler must end in athrow and use nothing but the exception",
-            ));
+        Self::check_balanced(snippet)?;
+        if snippet.reaches_below() > 1 {
+            return Err(EditError::BadSnippet("a handler must use nothing but the exception"));
         }
         if self.method.name() == b"<init>" && self.class.class.super_name().is_none() {
             return Err(EditError::ObjectConstructor);
         }
-        let span = self.keep(snippet)?;
-        self.catch_all =
-            Some(CatchAll { snippet: span, growth: snippet.max_growth() + 1, handlers: [None; 2] });
+        let before = self.catch_all;
+        let span = self.keep_handler(before.map(|before| before.snippet), snippet)?;
+        let growth = before.map_or(0, |before| before.growth).max(snippet.max_growth() + 1);
+        self.catch_all = Some(CatchAll { snippet: span, growth, handlers: [None; 2] });
         Ok(())
+    }
+
+    /// Keeps the code of the handler: what it did before, the snippet, and `athrow`.
+    fn keep_handler(&mut self, before: Option<Span>, snippet: &Snippet) -> Result<Span, EditError> {
+        if let Some(what) = snippet.error() {
+            return Err(EditError::BadSnippet(what));
+        }
+        let layout = &mut self.class.scratch.layout;
+        let start = layout.snippets.len();
+        if let Some(before) = before {
+            let from = usize::from(before.start);
+            layout.snippets.extend_from_within(from..from + usize::from(before.len).saturating_sub(1));
+        }
+        layout.snippets.extend_from_slice(snippet.bytes());
+        layout.snippets.push(opcode::ATHROW);
+        let size = layout.snippets.len();
+        let (Ok(start), Ok(len)) = (u16::try_from(start), u16::try_from(size - start)) else {
+            return Err(EditError::TooLarge { size: size as u32 });
+        };
+        layout.last_snippet = Some(Span { start, len });
+        Ok(Span { start, len })
+    }
+
+    /// Whether nothing is inserted yet.
+    pub fn is_unchanged(&self) -> bool {
+        let scratch = &self.class.scratch;
+        scratch.layout.insertions.is_empty()
+            && scratch.layout.edges.is_empty()
+            && scratch.new_locals.slots() == 0
+            && self.catch_all.is_none()
     }
 
     /// Writes the edited method. On error the method stays as it was.

@@ -46,7 +46,7 @@ impl Scratch {
         }
     }
 
-    /// Bytes it keeps. Who keeps one for long may want to give up one that a huge class made large.
+    /// Bytes it keeps. One that a huge class made large may be better given up than kept for long.
     pub fn memory(&self) -> usize {
         self.kept.as_ref().map_or(0, |kept| kept.memory())
     }

@@ -171,7 +171,7 @@ impl<'c, 'a> PoolEditor<'c, 'a> {
         if let Some(found) = find(&self.new.classes, hash, |found| self.class_name(found) == Some(name)) {
             return Ok(found);
         }
-        // Whoever names no other constants saves the index of all of them: a string that is no class yet is hardly ever
+        // A caller that names no other constants saves the index of all of them: a string that is no class yet is hardly ever
         // the name of one.
         let class = if !self.new.is_asked {
             let [hi, lo] = u16::try_from(name.len()).map_err(|_| EditError::PoolFull)?.to_be_bytes();

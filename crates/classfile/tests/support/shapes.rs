@@ -89,7 +89,7 @@ impl Rewriter {
                 s.clear().lload(node).iload(counter).op(opcode::I2L).op(opcode::LADD).lstore(node);
                 s.aload(thread).op(opcode::POP);
                 code.insert_before_returns(s)?;
-                code.catch_all(s.athrow())?;
+                code.catch_all(s)?;
             }
             Shape::Edges => {
                 s.clear().iinc(counter, 1);
@@ -112,7 +112,7 @@ impl Rewriter {
                 for handler in handlers {
                     code.insert_at_handler(handler.into(), s)?;
                 }
-                code.catch_all(s.clear().athrow())?;
+                code.catch_all(s.clear())?;
             }
         }
         code.finish()?;

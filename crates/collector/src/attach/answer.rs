@@ -1,4 +1,5 @@
-//! A file in which an agent can say why it refuses: all that a JVM passes on is a number.
+//! A file in which an agent can say why it refuses, or a JVM write what is too long for its socket: all that a JVM passes on
+//! of an agent is a number.
 
 use super::AttachError;
 use super::target::{Target, io_error};
@@ -9,10 +10,12 @@ use std::io::Read;
 
 /// No reason is longer.
 const LONGEST: u64 = 4096;
+/// No answer to a question is longer.
+const LONGEST_ANSWER: u64 = 16 << 20;
 
 /// The file, removed again when this is dropped.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub struct Answer {
     folder: OwnedFd,
     name: String,
     file: File,
@@ -40,12 +43,29 @@ impl Answer {
         format!("/tmp/{}", self.name)
     }
 
+    /// All that was written, up to so many bytes.
+    pub fn whole(&self, most: u64) -> String {
+        let mut text = Vec::new();
+        // What cannot be read was not written.
+        let _ = (&self.file).take(most).read_to_end(&mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
     /// What the agent said, in one line.
     pub fn read(&self) -> String {
+        self.up_to(LONGEST).replace(char::is_control, " ").trim().to_owned()
+    }
+
+    /// What the agent answered, as it is.
+    pub fn text(&self) -> String {
+        self.up_to(LONGEST_ANSWER)
+    }
+
+    fn up_to(&self, most: u64) -> String {
         let mut text = Vec::new();
         // What cannot be read was not said.
-        let _ = (&self.file).take(LONGEST).read_to_end(&mut text);
-        String::from_utf8_lossy(&text).replace(char::is_control, " ").trim().to_owned()
+        let _ = (&self.file).take(most).read_to_end(&mut text);
+        String::from_utf8_lossy(&text).into_owned()
     }
 }
 

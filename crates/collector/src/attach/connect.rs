@@ -19,7 +19,7 @@ pub(super) enum Socket {
     Connected(UnixStream),
     /// There is a listener, and its queue is full. Another SIGQUIT would get a thread dump.
     Busy,
-    /// There is no socket, or nobody behind it.
+    /// There is no socket, or no process listens there.
     Absent,
 }
 

@@ -24,11 +24,28 @@ pub enum AttachError {
     },
     /// Another kind of VM, which speaks another protocol.
     #[error(
-        "process {pid} runs OpenJ9; Quipu attaches to HotSpot only, but can start OpenJ9 with `quipu run`"
+        "process {pid} runs OpenJ9, and Quipu measures HotSpot only; run the program on a JDK with HotSpot"
     )]
     NotHotSpot {
         /// The process.
         pid: u32,
+    },
+    /// A JVM that the agent cannot be loaded into.
+    #[error("process {pid} is a 32-bit JVM, and Quipu is for 64-bit ones; run the program on a 64-bit JDK")]
+    ThirtyTwoBits {
+        /// The process.
+        pid: u32,
+    },
+    /// A Java program that was compiled ahead of time.
+    #[error(
+        "process {pid} ({name}) is a GraalVM native image: there is no JVM in it, and no bytecode; run the program on a \
+         JVM to profile it"
+    )]
+    NativeImage {
+        /// The process.
+        pid: u32,
+        /// Its name.
+        name: String,
     },
     /// The process is someone else's.
     #[error("process {pid} belongs to user {uid}; run quipu as that user or as root")]

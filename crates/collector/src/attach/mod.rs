@@ -10,11 +10,11 @@ mod message;
 mod target;
 mod trigger;
 
+pub use answer::Answer;
 pub use error::AttachError;
 pub use message::{Reply, Request};
 pub use target::Target;
 
-use answer::Answer;
 use connect::{Broken, Socket};
 use message::Loaded;
 use rustix::process::Signal;
@@ -109,6 +109,20 @@ impl<'t> Attach<'t> {
                 Err(AttachError::AgentDeclined { pid, reason })
             }
             (loaded, _) => loaded,
+        }
+    }
+
+    /// Loads our own agent with a question, and returns its answer.
+    pub fn ask_own_agent(&self, agent: &Path, question: &str) -> Result<String, AttachError> {
+        let answer = Answer::create(self.target)?;
+        let loaded = self.load_agent(agent, &format!("{question},answer={}", answer.path()));
+        match loaded {
+            Ok(()) => Ok(answer.text()),
+            Err(AttachError::AgentRefused { pid, code }) => match answer.read() {
+                reason if reason.is_empty() => Err(AttachError::AgentRefused { pid, code }),
+                reason => Err(AttachError::AgentDeclined { pid, reason }),
+            },
+            Err(error) => Err(error),
         }
     }
 

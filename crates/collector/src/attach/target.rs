@@ -1,6 +1,7 @@
 //! The process to attach to: is it a JVM, whose is it, and does it listen?
 
 use super::AttachError;
+use crate::executable::{Unmeasurable, unmeasurable};
 use crate::jvms::perf_data;
 use crate::proc::{self, Status, Vm};
 use rustix::fd::OwnedFd;
@@ -20,12 +21,12 @@ pub struct Target {
 }
 
 impl Target {
-    /// Looks at a process, without disturbing it. SIGQUIT ends whoever does not expect it, so nothing is sent to a
+    /// Looks at a process, without disturbing it. SIGQUIT ends a process that does not expect it, so nothing is sent to a
     /// process that has no VM in it.
     pub fn find(pid: u32) -> Result<Self, AttachError> {
         let gone = AttachError::NoSuchProcess { pid };
         let Some(id) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Err(gone) };
-        // The handle comes first: if the id is used again while we look, a signal through the handle hits nobody.
+        // The handle comes first: if the id is used again while we look, a signal through the handle hits no other process.
         let handle = match rustix::process::pidfd_open(id, PidfdFlags::empty()) {
             Ok(handle) => Some(handle),
             Err(Errno::NOSYS | Errno::PERM) => None,
@@ -38,9 +39,16 @@ impl Target {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(gone),
             Err(error) => return Err(io_error(pid, "reading the status", error)),
         };
+        let kind = || unmeasurable(&proc::path(pid, "exe"));
         match proc::vm(pid) {
+            Ok(Vm::HotSpot { .. }) if kind() == Some(Unmeasurable::ThirtyTwoBits) => {
+                Err(AttachError::ThirtyTwoBits { pid })
+            }
             Ok(Vm::HotSpot { .. }) => Ok(Self { pid, status, handle }),
             Ok(Vm::OpenJ9) => Err(AttachError::NotHotSpot { pid }),
+            Ok(Vm::None) if kind() == Some(Unmeasurable::NativeImage) => {
+                Err(AttachError::NativeImage { pid, name: status.name })
+            }
             Ok(Vm::None) => Err(AttachError::NotAJvm { pid, name: status.name }),
             Err(error) => match error.raw_os_error().map(Errno::from_raw_os_error) {
                 Some(Errno::ACCESS | Errno::PERM) => Err(not_permitted(pid, status)),
@@ -132,7 +140,7 @@ impl Target {
     }
 }
 
-/// Whoever asks has another user, or has the right one and is kept out all the same.
+/// The process that asks has another user, or has the right one and is kept out all the same.
 fn not_permitted(pid: u32, status: Status) -> AttachError {
     let us = rustix::process::geteuid();
     if us.is_root() || us.as_raw() == status.uid {

@@ -33,7 +33,7 @@ impl Kernel {
         Kernel { runs: started().is_some_and(|then| then <= moment), ..Kernel::default() }
     }
 
-    /// The function at an address; `None` if nobody may know.
+    /// The function at an address; `None` if the kernel does not tell.
     pub fn find(&mut self, address: u64) -> Option<String> {
         if !self.runs {
             return None;

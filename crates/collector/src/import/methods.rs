@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use quipu_arena::counting::Counting;
 use quipu_arena::layout::{CAUSES, frame, mark};
 use quipu_arena::reader::Contents;
 use quipu_arena::record::{Record, flag};
@@ -16,19 +17,10 @@ use super::symbols::Symbols;
 pub struct Rewritten {
     pub id: MethodId,
     pub sampled: bool,
-    pub per_call: u64,
+    /// How its nodes are read.
+    pub counting: Counting,
     /// Bytecode index of each slot's call site, from slot 1 on; empty if slots are not sites.
     pub sites: Vec<u16>,
-    pub blocks: Vec<CountedBlock>,
-    pub derived: Vec<u32>,
-}
-
-/// A block that has a counter.
-pub struct CountedBlock {
-    pub bci: u16,
-    /// None if the other blocks of the method have no counters.
-    pub instructions: u16,
-    pub allocations: u16,
 }
 
 /// All methods.
@@ -66,19 +58,7 @@ impl Methods {
                 Record::Class { id, name, source, .. } => {
                     classes.insert(id, (mutf8::decode(name).replace('/', "."), mutf8::decode(source)));
                 }
-                Record::Method {
-                    id,
-                    class,
-                    flags,
-                    per_call,
-                    name,
-                    descriptor,
-                    lines,
-                    sites,
-                    blocks,
-                    derived,
-                    ..
-                } => {
+                Record::Method { id, class, flags, name, descriptor, lines, sites, .. } => {
                     let Some((class, source)) = classes.get(&class) else { continue };
                     let opaque = flags & flag::OPAQUE != 0;
                     let spec = MethodSpec {
@@ -93,13 +73,8 @@ impl Methods {
                     let rewritten = Rewritten {
                         id: builder.method(spec),
                         sampled: flags & flag::SAMPLED != 0,
-                        per_call: per_call.into(),
+                        counting: Counting::of(record).unwrap_or_default().1,
                         sites: words(sites).collect(),
-                        blocks: counted_blocks(blocks),
-                        derived: derived
-                            .chunks_exact(4)
-                            .filter_map(|b| b.try_into().ok().map(u32::from_ne_bytes))
-                            .collect(),
                     };
                     self.rewritten.insert(id, rewritten);
                 }
@@ -200,10 +175,4 @@ fn line_table(bytes: &[u8]) -> Vec<Line> {
 
 fn words(bytes: &[u8]) -> impl Iterator<Item = u16> + '_ {
     bytes.chunks_exact(2).filter_map(|b| b.try_into().ok().map(u16::from_ne_bytes))
-}
-
-fn counted_blocks(bytes: &[u8]) -> Vec<CountedBlock> {
-    let words: Vec<u16> = words(bytes).collect();
-    let blocks = words.chunks_exact(3).filter_map(|block| <[u16; 3]>::try_from(block).ok());
-    blocks.map(|[bci, instructions, allocations]| CountedBlock { bci, instructions, allocations }).collect()
 }

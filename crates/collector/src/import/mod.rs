@@ -5,15 +5,22 @@
 //! in it one node for each context, whatever measured it. Nothing here trusts the arena: what makes no sense is left out
 //! and counted.
 //!
-//! - `methods` are named by those who rewrote them and by those who met them on a stack;
+//! - `methods` are named where they were rewritten, and where they were met on a stack;
 //! - `threads` are in groups, the same for all kinds;
 //! - `nodes` have what was counted;
-//! - `samples` are put where there are nodes already, or make their own.
+//! - `samples` are put where there are nodes already, or make their own; what they are of is declared (`metrics`), what they
+//!   are about is a leaf below them (`details`);
+//! - `events` are the timeline;
+//! - `probes` are what counting itself costs, which is taken off.
 
 mod budget;
+mod details;
+mod events;
 mod kernel;
 mod methods;
+mod metrics;
 mod nodes;
+mod probes;
 mod samples;
 mod symbols;
 mod threads;
@@ -94,7 +101,12 @@ pub fn profile_since(bytes: &[u8], baseline: Option<&Baseline>) -> Result<Profil
             lost.insert(cause.to_owned(), n);
         }
     }
-    Ok(builder.finish())
+    let mut profile = builder.finish();
+    let picos = contents.facts(b"probe.picos").filter_map(|text| mutf8::decode(text).parse().ok()).last();
+    if let Some(picos) = picos {
+        probes::correct(&mut profile, picos);
+    }
+    Ok(profile)
 }
 
 /// Whether anything was instrumented to be counted or sampled. Arenas that were written without an agent do not say so.
@@ -123,7 +135,7 @@ fn describe(contents: &Contents<'_>, builder: &mut Builder) {
                         builder.meta.options.push((key.trim_start_matches("option.").to_owned(), value));
                     }
                     key if key.starts_with("start.") => builder.run.extra.push((key.to_owned(), value)),
-                    key if key == "kind" || key.starts_with("sampling.") => {}
+                    key if key == "kind" || key.starts_with("sampling.") || key.starts_with("probe.") => {}
                     _ => builder.meta.extra.push((key, value)),
                 }
             }

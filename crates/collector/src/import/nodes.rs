@@ -28,7 +28,7 @@ pub const SAMPLES_METRIC: &str = "samples.bytecodes";
 /// Where nodes of the arena are in the profile, for samples that were taken in their contexts.
 #[derive(Default)]
 pub struct Placed {
-    /// How many nodes had a method nobody knows, or derived contexts without number.
+    /// How many nodes had a method without a record, or derived contexts without number.
     pub unnamed: u64,
     /// First and last byte of each node that can have published a slot, and its number; in order.
     ranges: Vec<(u64, u64, u32)>,
@@ -116,7 +116,7 @@ pub fn feed(
 ) -> Placed {
     let mut placed = Placed::default();
     let mut live = live(&contents.nodes);
-    // Whoever has no samples needs no way from them to nodes.
+    // Without samples there is no need for a way from them to nodes.
     let sampled = !taken.is_empty();
     if sampled {
         placed.ranges = ranges(&contents.nodes);
@@ -155,15 +155,16 @@ pub fn feed(
         }
         let (false, Some((calls, bytecodes))) = (method.sampled, metrics.counts) else { continue };
         builder.add(here.node, calls, node.calls);
-        // Some of what it executes follows from its calls.
-        let executed = method.per_call.wrapping_mul(node.calls).wrapping_add(node.bytecodes);
+        let executed = method.counting.executed(node.calls, node.bytecodes);
         builder.add(here.node, bytecodes, executed);
         if let (Some(charged), false) = (metrics.charged, node.tallied) {
             builder.add(here.node, charged, executed.wrapping_add(node.charged));
         }
-        let derived = method.derived.get(..derivable.min(method.derived.len())).unwrap_or_default();
+        let derived = &method.counting.derived;
+        let all = derived.len();
+        let derived = derived.get(..derivable.min(derived.len())).unwrap_or_default();
         derivable -= derived.len();
-        placed.unnamed += (method.derived.len() - derived.len()) as u64;
+        placed.unnamed += (all - derived.len()) as u64;
         for derived in derived.iter().filter_map(|id| methods.with_id(*id)) {
             // What a method without a context calls has none, and stands beside it.
             let parent = if node.tallied { here.beside(builder) } else { here.node };
@@ -173,9 +174,9 @@ pub fn feed(
                 placed.context(here.context, derived.id, UNKNOWN_SITE, leaf);
             }
         }
-        for (block, count) in method.blocks.iter().zip(contents.block_counts(node)) {
+        for (block, count) in method.counting.blocks.iter().zip(contents.block_counts(node)) {
             if let Some(allocations) = metrics.allocations {
-                builder.add(here.node, allocations, count.saturating_mul(block.allocations.into()));
+                builder.add(here.node, allocations, block.allocated(count));
             }
             // Without all the others, a block that allocates says nothing about lines.
             if block.instructions > 0 {
@@ -187,7 +188,7 @@ pub fn feed(
     placed
 }
 
-/// A node has a method that nobody knows.
+/// A node has a method without a record.
 struct Unnamed;
 
 /// Where a node was put: below the context of its caller, unless it is a root.
@@ -264,7 +265,7 @@ impl Metrics {
         let samples = sampled
             .contains(&true)
             .then(|| builder.metric(MetricSpec::sampled(SAMPLES_METRIC, Unit::Count, 1)));
-        let has_blocks = methods.rewritten().any(|method| !method.blocks.is_empty());
+        let has_blocks = methods.rewritten().any(|method| !method.counting.blocks.is_empty());
         let charges = contents.nodes.iter().any(|node| node.charged > 0);
         Metrics {
             counts,

@@ -3,26 +3,30 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use quipu_arena::layout::{CAUSES, event, frame, run_state};
+use quipu_arena::layout::{CAUSES, frame, parts, run_state};
 use quipu_arena::reader::Contents;
 use quipu_arena::record::Record;
-use quipu_arena::sampled::{Context, Sample};
+use quipu_arena::sampled::{Context, Event, Sample};
 use quipu_classfile::mutf8;
 use quipu_profile::{
-    Builder, LabelsId, MetricId, MetricSpec, NO_BCI, NO_LABELS, NodeId, Sample as Timed, ThreadId,
-    UNKNOWN_SITE, Unit,
+    Builder, Event as Told, LabelsId, MetricId, MetricSpec, NO_BCI, NO_LABELS, NO_NODE, NO_THREAD, NodeId,
+    Sample as Timed, ThreadId, UNKNOWN_SITE,
 };
 
 use super::budget::Budget;
+use super::details::Details;
+use super::events::EventKind;
 use super::methods::{Methods, foreign};
+use super::metrics::Declared;
 use super::nodes::{Counted, Placed};
 use super::threads::Threads;
 
 /// What samplers had seen at one moment.
 #[derive(Debug, Default)]
 pub struct Before {
-    /// Where the last sample is.
+    /// Where the last sample and the last event are.
     at: u64,
+    event_at: u64,
     /// The latest time that was told, by a sample or by the engine.
     time: u64,
     walks: u64,
@@ -35,6 +39,7 @@ impl Before {
         let samples = contents.sampled.samples.iter().map(|sample| sample.time);
         Before {
             at: contents.sampled.samples.iter().map(|sample| sample.at).max().unwrap_or(0),
+            event_at: contents.sampled.events.iter().map(|event| event.at).max().unwrap_or(0),
             time: samples.chain(beginnings(contents)).max().unwrap_or(0),
             walks: contents.header.walks,
             lost: contents.header.lost,
@@ -46,6 +51,7 @@ impl Before {
 pub struct Taken<'c> {
     contents: &'c Contents<'c>,
     samples: Vec<&'c Sample>,
+    events: Vec<&'c Event>,
     /// When sampling began, if it began in this profile.
     began: Option<u64>,
     walks: u64,
@@ -60,9 +66,11 @@ impl<'c> Taken<'c> {
         let lost = CAUSES.iter().zip(contents.header.lost).zip(before.lost);
         // One that was on its way when the profile began belongs to the one before.
         let of_this = |sample: &&Sample| sample.at > before.at && sample.time >= contents.began();
+        let event_of_this = |event: &&Event| event.at > before.event_at && event.time >= contents.began();
         Taken {
             contents,
             samples: contents.sampled.samples.iter().filter(of_this).collect(),
+            events: contents.sampled.events.iter().filter(event_of_this).collect(),
             began: beginnings(contents).filter(|&time| time > before.time).min(),
             walks: contents.header.walks.saturating_sub(before.walks),
             lost: lost
@@ -79,12 +87,15 @@ impl<'c> Taken<'c> {
 
     /// Ids of the threads that have samples of their own, apart from those in contexts that were published.
     pub fn threads(&self) -> HashSet<u32> {
-        self.samples.iter().map(|sample| sample.thread).collect()
+        let of_events = self.events.iter().map(|event| event.thread).filter(|&thread| thread != 0);
+        self.samples.iter().map(|sample| sample.thread).chain(of_events).collect()
     }
 
     /// Slots that threads had published when they were sampled; some of them many times.
     pub fn published(&self) -> impl Iterator<Item = u64> + '_ {
-        self.samples.iter().filter_map(|sample| Some(published(self.contents, sample.context)?.slot))
+        let contexts = self.samples.iter().map(|sample| sample.context);
+        let of_events = self.events.iter().filter_map(|event| event.context);
+        contexts.chain(of_events).filter_map(|context| Some(published(self.contents, context)?.slot))
     }
 }
 
@@ -113,11 +124,12 @@ pub fn feed(
     builder: &mut Builder,
 ) -> u64 {
     builder.meta.lost.extend(taken.lost.iter().map(|&(cause, n)| (cause.to_owned(), n)));
-    if taken.began.is_none() && taken.samples.is_empty() {
+    if taken.began.is_none() && taken.samples.is_empty() && taken.events.is_empty() {
         return 0;
     }
     describe(contents, taken, builder);
-    let first = taken.samples.iter().map(|sample| sample.time).min();
+    let times = taken.samples.iter().map(|sample| sample.time);
+    let first = times.chain(taken.events.iter().map(|event| event.time)).min();
     let mut feeder = Feeder {
         contents,
         methods,
@@ -130,13 +142,26 @@ pub fn feed(
         labels: HashMap::new(),
         counted: HashMap::new(),
         nodes: HashMap::new(),
+        declared: Declared::read(contents),
         metrics: HashMap::new(),
+        counts: HashMap::new(),
+        details: Details::read(contents),
+        event_kinds: EventKind::read(contents),
         budget: Budget::of(contents.size()),
+        undeclared: 0,
     };
+    for sample in &taken.samples {
+        let (samples, stand_for) = feeder.counts.entry(sample.metric).or_default();
+        (*samples, *stand_for) = (*samples + 1, *stand_for + u64::from(sample.count));
+    }
+    feeder.declare();
     for sample in &taken.samples {
         feeder.feed(sample);
     }
-    feeder.budget.refused()
+    for event in &taken.events {
+        feeder.feed_event(event);
+    }
+    feeder.budget.refused() + feeder.undeclared
 }
 
 fn describe(contents: &Contents<'_>, taken: &Taken<'_>, builder: &mut Builder) {
@@ -145,7 +170,7 @@ fn describe(contents: &Contents<'_>, taken: &Taken<'_>, builder: &mut Builder) {
             builder.run.extra.push((key.to_owned(), value));
         }
     }
-    // Whoever may have that clock may know what the kernel does, too.
+    // A process that may have that clock may know what the kernel does, too.
     if facts(contents, "cpu.clock").pop().is_some() {
         let told = match facts(contents, "cpu.clock.why").pop() {
             None => "told".to_owned(),
@@ -186,14 +211,14 @@ fn told_labels(contents: &Contents<'_>) -> HashMap<u32, (u32, String, String)> {
     told.collect()
 }
 
-/// What a metric of samples is about: the event, and a part of it.
+/// What of a declared metric goes to a metric of the profile.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Measured {
     All,
-    /// Elapsed time, by what the thread was doing.
-    State(u32),
-    /// CPU time, by what kind of code was running.
-    Tier(&'static str),
+    /// A part of it: what the thread was doing, or what kind of code was running.
+    Part(&'static str),
+    /// Numbers of occurrences.
+    Count,
 }
 
 /// What kind of code ran, by the youngest frame.
@@ -233,44 +258,97 @@ struct Feeder<'a> {
     counted: HashMap<(ThreadId, u32), Option<Place>>,
     /// Node of a context in a thread's tree.
     nodes: HashMap<(ThreadId, u32), NodeId>,
+    declared: HashMap<u32, Declared>,
     metrics: HashMap<(u32, Measured), MetricId>,
+    /// Samples that stand for occurrences, by metric, and how many they stand for.
+    counts: HashMap<u32, (u64, u64)>,
+    details: Details,
+    event_kinds: HashMap<u32, EventKind>,
     /// Nodes and labels that may still come.
     budget: Budget,
+    /// Samples and events of something that was never declared.
+    undeclared: u64,
 }
 
 impl Feeder<'_> {
+    /// What is measured is in the profile, also if it is 0 everywhere.
+    fn declare(&mut self) {
+        let mut ids: Vec<u32> = self.declared.keys().copied().collect();
+        ids.sort_unstable();
+        for id in ids {
+            self.metric(id, Measured::All);
+            if self.declared.get(&id).is_some_and(|declared| !declared.count.is_empty()) {
+                self.metric(id, Measured::Count);
+            }
+        }
+    }
+
     fn feed(&mut self, sample: &Sample) {
-        let Place { thread, node, bci } = self.place(sample);
-        let time = sample.time.saturating_sub(self.base);
-        let labels = self.labels(sample.labels);
+        let Some(declared) = self.declared.get(&sample.metric) else {
+            self.undeclared += 1;
+            return;
+        };
         let kind = self.context(sample.context).map_or(0, |context| context.kind);
         // A part is told by itself and in the sum of all.
-        let part = match sample.event {
-            event::WALL => Measured::State(sample.state),
-            _ => Measured::Tier(tier(kind)),
+        let part = match declared.parts {
+            parts::TIERS => Some(tier(kind)),
+            parts::STATES => Some(run_state::NAMES.get(sample.state as usize).copied().unwrap_or("unknown")),
+            _ => None,
         };
-        for measured in [Measured::All, part] {
-            let Some(metric) = self.metric(sample.event, measured) else { continue };
-            self.builder.add(node, metric, sample.value);
-            if !matches!(measured, Measured::Tier(_)) {
-                let (value, bci) = (sample.value, bci.unwrap_or(NO_BCI));
+        let (by_time, counts) = (declared.parts != parts::TIERS, !declared.count.is_empty());
+        let Place { thread, node, bci } = self.place(sample.thread, sample.context);
+        let node = self.details.below(self.builder, node, sample.detail, &mut self.budget);
+        let time = sample.time.saturating_sub(self.base);
+        let labels = self.labels(sample.labels);
+        let measured = [
+            Some((Measured::All, sample.value, true)),
+            part.map(|part| (Measured::Part(part), sample.value, by_time)),
+            counts.then_some((Measured::Count, sample.count.into(), true)),
+        ];
+        for (measured, value, timed) in measured.into_iter().flatten() {
+            let Some(metric) = self.metric(sample.metric, measured) else { continue };
+            self.builder.add(node, metric, value);
+            if timed {
+                let bci = bci.unwrap_or(NO_BCI);
                 self.builder.sample(Timed { time, thread, node, metric, value, labels, bci });
             }
         }
     }
 
-    fn place(&mut self, sample: &Sample) -> Place {
-        if let Some(found) = published(self.contents, sample.context)
+    fn feed_event(&mut self, event: &Event) {
+        let Some(kind) = self.event_kinds.get(&event.kind).cloned() else {
+            self.undeclared += 1;
+            return;
+        };
+        let (thread, node) = match event.context {
+            Some(context) => {
+                let Place { thread, node, .. } = self.place(event.thread, context);
+                (thread, node)
+            }
+            None if event.thread == 0 => (NO_THREAD, NO_NODE),
+            None => (self.threads.of_sample(self.builder, event.thread), NO_NODE),
+        };
+        let name = self.builder.string(&kind.name);
+        let details = kind.details(event, self.details.text(event.detail)).into_iter();
+        let details = details.map(|(key, value)| (self.builder.string(&key), self.builder.string(&value)));
+        let mut details: Vec<_> = details.collect();
+        details.sort_unstable();
+        let (time, duration) = (event.time.saturating_sub(self.base), event.duration);
+        self.builder.event(Told { time, duration, thread, node, name, details });
+    }
+
+    fn place(&mut self, thread: u32, context: u32) -> Place {
+        if let Some(found) = published(self.contents, context)
             && let Some(place) = self.place_published(&found)
         {
             return place;
         }
-        let thread = self.threads.of_sample(self.builder, sample.thread);
-        if let Some(place) = self.counted(thread, sample.context) {
+        let thread = self.threads.of_sample(self.builder, thread);
+        if let Some(place) = self.counted(thread, context) {
             return place;
         }
-        let node = self.node(thread, sample.context);
-        let youngest = self.context(sample.context).filter(|youngest| is_java(youngest.kind));
+        let node = self.node(thread, context);
+        let youngest = self.context(context).filter(|youngest| is_java(youngest.kind));
         Place { thread, node, bci: youngest.and_then(|youngest| youngest.bci) }
     }
 
@@ -301,7 +379,7 @@ impl Feeder<'_> {
     }
 
     /// A stack that was walked while everything is counted: the methods that are counted lead to the context. The others
-    /// have none of their own, nor has what is called by a method that nobody looks into.
+    /// have none of their own, nor has what is called by a method that is not looked into.
     fn place_counted(&mut self, thread: ThreadId, context: u32) -> Option<Place> {
         if self.placed.is_empty() {
             return None;
@@ -359,33 +437,23 @@ impl Feeder<'_> {
         labels
     }
 
-    fn metric(&mut self, event: u32, measured: Measured) -> Option<MetricId> {
-        if let Some(&metric) = self.metrics.get(&(event, measured)) {
+    fn metric(&mut self, id: u32, measured: Measured) -> Option<MetricId> {
+        if let Some(&metric) = self.metrics.get(&(id, measured)) {
             return Some(metric);
         }
-        let kind = match event {
-            event::CPU => "cpu",
-            event::WALL => "wall",
-            _ => return None,
-        };
-        let name = match measured {
-            Measured::All => kind.to_owned(),
-            Measured::Tier(tier) => format!("{kind}.{tier}"),
-            Measured::State(state) => {
-                let state = run_state::NAMES.get(state as usize).copied().unwrap_or("unknown");
-                format!("{kind}.{state}")
+        let declared = self.declared.get(&id)?;
+        let spec = match measured {
+            Measured::All => declared.spec(),
+            Measured::Part(part) => {
+                MetricSpec { name: format!("{}.{part}", declared.name), ..declared.spec() }
+            }
+            Measured::Count => {
+                declared.count_spec(self.counts.get(&id).map_or(1, |(n, sum)| sum / n.max(&1)))
             }
         };
-        let period = self.period(kind);
-        let metric = self.builder.metric(MetricSpec::sampled(&name, Unit::Nanoseconds, period));
-        self.metrics.insert((event, measured), metric);
+        let metric = self.builder.metric(spec);
+        self.metrics.insert((id, measured), metric);
         Some(metric)
-    }
-
-    /// Nanoseconds between samples. If the rate was changed, the longest: estimates of errors stay on the safe side.
-    fn period(&self, kind: &str) -> u64 {
-        let key = format!("{kind}.period");
-        facts(self.contents, &key).iter().filter_map(|text| text.parse().ok()).max().unwrap_or(0)
     }
 
     /// The node of a context. Stacks can be thousands deep, so this does not recurse.

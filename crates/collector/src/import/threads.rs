@@ -35,7 +35,7 @@ struct Sampled {
     name: String,
 }
 
-/// Who is who.
+/// The threads of a profile: those of trees and those that were sampled, by their groups.
 pub struct Threads {
     groups: HashMap<u32, Group>,
     /// Group of each tree.

@@ -1,7 +1,7 @@
 //! What samplers and tallies put into an arena, by hand.
 
-use quipu_arena::append::{Context, Sample};
-use quipu_arena::layout::{self, chunk, context, header, sample, tally};
+use quipu_arena::append::{Context, Event, Sample};
+use quipu_arena::layout::{self, chunk, context, event, header, sample, tally};
 
 use crate::arena::Arena;
 
@@ -30,9 +30,28 @@ impl Arena {
             put(sample::CONTEXT, &new.context.to_ne_bytes());
             put(sample::THREAD, &new.thread.to_ne_bytes());
             put(sample::LABELS, &new.labels.to_ne_bytes());
-            put(sample::EVENT, &(new.event | new.state << 8).to_ne_bytes());
+            put(sample::COUNT, &new.count.to_ne_bytes());
+            put(sample::DETAIL, &new.detail.to_ne_bytes());
+            put(sample::METRIC, &(u32::from(new.metric) | new.state << 16).to_ne_bytes());
         }
         self.chunk(layout::CHUNK_SAMPLES, 0, &bytes);
+    }
+
+    /// Events of the timeline.
+    pub fn events(&mut self, events: &[Event]) {
+        let mut bytes = vec![0; events.len() * event::SIZE as usize];
+        for (room, new) in bytes.chunks_exact_mut(event::SIZE as usize).zip(events) {
+            let mut put = |at: u64, value: &[u8]| room[at as usize..][..value.len()].copy_from_slice(value);
+            put(event::TIME, &new.time.to_ne_bytes());
+            put(event::DURATION, &new.duration.to_ne_bytes());
+            put(event::VALUES, &new.values[0].to_ne_bytes());
+            put(event::VALUES + 8, &new.values[1].to_ne_bytes());
+            put(event::KIND, &new.kind.to_ne_bytes());
+            put(event::THREAD, &new.thread.to_ne_bytes());
+            put(event::DETAIL, &new.detail.to_ne_bytes());
+            put(event::CONTEXT, &new.context.to_ne_bytes());
+        }
+        self.chunk(layout::CHUNK_EVENTS, 0, &bytes);
     }
 
     /// Tallies of the first roots of these trees, with calls and bytecodes of the methods from 1 on. Nothing can come behind

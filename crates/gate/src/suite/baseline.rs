@@ -28,6 +28,8 @@ const HEADING: &str = "\
 pub struct Baseline {
     /// The JVM that did the work; another does other work for the same program.
     pub jvm: String,
+    /// How many tests ran at a time, if it was not one after the other in one JVM: which of them comes first is chance then.
+    pub at_a_time: Option<String>,
     /// Tests by name.
     pub tests: BTreeMap<String, Entry>,
 }
@@ -54,6 +56,47 @@ pub struct Malformed {
 impl Baseline {
     /// Reads the text.
     pub fn parse(text: &str) -> Result<Baseline, Malformed> {
+        match conflict(text) {
+            Some(line) => Err(Malformed {
+                line,
+                why: "it has a merge conflict. Run with --update, which counts anew and keeps the limits of both sides"
+                    .to_owned(),
+            }),
+            None => Baseline::parse_side(text),
+        }
+    }
+
+    /// Reads a text that is about to be replaced: of one with a merge conflict, what both sides have. Where they differ the
+    /// last one counts, but for limits, which stay whichever side has them.
+    pub fn parse_to_replace(text: &str) -> Result<Baseline, Malformed> {
+        let mut sides = [String::new(), String::new()];
+        let mut side = None;
+        for line in text.lines() {
+            match marker(line) {
+                Some('<') => side = Some(Some(0)),
+                Some('|') => side = Some(None),
+                Some('=') => side = Some(Some(1)),
+                Some(_) => side = None,
+                // What both had before they parted is neither's.
+                None if side == Some(None) => {}
+                None => {
+                    let of = sides.iter_mut().enumerate();
+                    of.filter(|(at, _)| side.is_none_or(|side| side == Some(*at))).for_each(|(_, text)| {
+                        text.push_str(line);
+                        text.push('\n');
+                    });
+                }
+            }
+        }
+        let [ours, mut theirs] = [Baseline::parse_side(&sides[0])?, Baseline::parse_side(&sides[1])?];
+        for (name, entry) in ours.tests {
+            let kept = theirs.tests.entry(name).or_insert_with(|| entry.clone());
+            kept.limit = kept.limit.or(entry.limit);
+        }
+        Ok(theirs)
+    }
+
+    fn parse_side(text: &str) -> Result<Baseline, Malformed> {
         let mut baseline = Baseline::default();
         for (at, line) in text.lines().enumerate().map(|(at, line)| (at + 1, line.trim())) {
             if line.is_empty() || line.starts_with('#') {
@@ -61,6 +104,10 @@ impl Baseline {
             }
             if let Some(jvm) = line.strip_prefix("jvm:") {
                 baseline.jvm = jvm.trim().to_owned();
+                continue;
+            }
+            if let Some(how) = line.strip_prefix("at a time:") {
+                baseline.at_a_time = Some(how.trim().to_owned());
                 continue;
             }
             let (name, entry) = entry(line).map_err(|why| Malformed { line: at, why })?;
@@ -74,6 +121,7 @@ impl Baseline {
     /// The text; the same for the same numbers.
     pub fn to_text(&self) -> String {
         let mut out = format!("{HEADING}jvm: {}\n", self.jvm);
+        out += &self.at_a_time.as_ref().map_or_else(String::new, |how| format!("at a time: {how}\n"));
         let mut tests: Vec<(&String, &Entry)> = self.tests.iter().collect();
         tests.sort_by(|(a, _), (b, _)| natural(a, b));
         for (name, Entry { work, limit }) in tests {
@@ -99,6 +147,18 @@ impl Baseline {
         }
         out
     }
+}
+
+/// The character of a line that git writes where two sides do not agree.
+fn marker(line: &str) -> Option<char> {
+    let mark = line.chars().next().filter(|c| "<|=>".contains(*c))?;
+    let rest = line.trim_start_matches(mark);
+    (line.len() - rest.len() == 7 && (rest.is_empty() || rest.starts_with(' '))).then_some(mark)
+}
+
+/// The first such line, from 1.
+fn conflict(text: &str) -> Option<usize> {
+    text.lines().position(|line| marker(line).is_some()).map(|at| at + 1)
 }
 
 /// A name, which ends with a parenthesis or a bracket, and what is known of it.
@@ -152,6 +212,40 @@ a.B.waits() unstable
         assert_eq!(Baseline::parse(&baseline.to_text()).unwrap(), baseline);
         assert_eq!(baseline.tests["a.B.d(String)"].work.unwrap().runs, 3);
         assert_eq!(baseline.tests["a.B.waits()"], Entry::default());
+    }
+
+    #[test]
+    fn a_merge_conflict_is_named_and_limits_of_both_sides_are_kept() {
+        let text = "jvm: A JVM 17
+a.B.a() bytecodes=1 calls=1
+<<<<<<< HEAD
+a.B.c() bytecodes=51200 calls=803 max=2%
+||||||| base
+a.B.c() bytecodes=1 calls=1
+a.B.old() bytecodes=1 calls=1
+=======
+a.B.c() bytecodes=51300 calls=804
+a.B.d() bytecodes=1 calls=1 max-absolute=7
+>>>>>>> theirs
+a.B.z() unstable
+";
+        let error = Baseline::parse(text).unwrap_err();
+        assert_eq!(error.line, 3);
+        assert!(error.to_string().contains("merge conflict") && error.to_string().contains("--update"));
+        let both = Baseline::parse_to_replace(text).unwrap();
+        assert_eq!(both.tests.keys().collect::<Vec<_>>(), ["a.B.a()", "a.B.c()", "a.B.d()", "a.B.z()"]);
+        assert_eq!(both.tests["a.B.c()"].limit.unwrap().relative, Some("2%".parse().unwrap()));
+        assert_eq!(both.tests["a.B.d()"].limit.unwrap().absolute, Some(7));
+        let whole = Baseline::parse(TEXT).unwrap();
+        assert_eq!(Baseline::parse_to_replace(TEXT).unwrap(), whole, "one without");
+    }
+
+    #[test]
+    fn how_many_ran_at_a_time_is_kept() {
+        let text = "jvm: A JVM 17\nat a time: 2 JVMs\na.B.c() bytecodes=1 calls=1\n";
+        let baseline = Baseline::parse(text).unwrap();
+        assert_eq!(baseline.at_a_time.as_deref(), Some("2 JVMs"));
+        assert_eq!(baseline.to_text(), format!("{HEADING}{text}"));
     }
 
     #[test]

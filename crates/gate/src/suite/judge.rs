@@ -87,9 +87,33 @@ pub fn explain(verdict: &mut Verdict, baseline: &Profile, new: &Profile) -> Resu
     verdict.culprits = found.culprits;
     verdict.renamed = found.renamed;
     verdict.moved = found.moved;
+    for subject in verdict.subjects.iter_mut().filter(|subject| subject.outcome == Outcome::Failed) {
+        let Some(tree) = trees.get(&subject.name) else { continue };
+        let of_tree = |profile: &Profile| profile.select_thread(tree);
+        if gate(&of_tree(baseline), &of_tree(new), &question)?.culprits.is_empty() {
+            subject.note = Some(of_several(new, tree));
+        }
+    }
     // A path begins with the test's method; naming the test before it would be saying it twice.
     verdict.culprits.iter_mut().for_each(|culprit| culprit.thread.clear());
     Ok(())
+}
+
+/// Where the work of a test is that has its contexts in one tree with others, which do that much less.
+fn of_several(profile: &Profile, tree: &str) -> String {
+    let mut threads = profile.threads().iter();
+    let root = threads.find(|thread| profile.str(thread.name) == tree).map(|thread| thread.root);
+    let first =
+        root.and_then(|root| profile.tree().subtree(root).find_map(|node| profile.tree().method(node)));
+    let place = first.map_or_else(
+        || tree.to_owned(),
+        |id| {
+            let method = profile.method(id);
+            let line = method.lines.first().map_or(0, |line| line.line);
+            format!("{} ({}:{line})", profile.method_name(id), profile.str(method.source))
+        },
+    );
+    format!("below {place}, where other runs of the same method do less: their contexts are counted together")
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ pub(super) struct TestMethod {
     pub(super) descriptor: String,
     /// The tests are made while it runs; their code is in its lambdas.
     pub(super) dynamic: bool,
+    /// Where it was run, seen from where all tests were: two modules may have tests of the same name.
+    pub(super) module: String,
 }
 
 impl TestMethod {
@@ -20,6 +22,7 @@ impl TestMethod {
             name: name.to_owned(),
             descriptor: descriptor.to_owned(),
             dynamic: kind == "dynamic",
+            module: String::new(),
         })
     }
 
@@ -50,7 +53,8 @@ impl TestMethod {
                 false => name.rsplit(['.', '$']).next().unwrap_or_default().to_owned(),
             })
             .collect();
-        let title = format!("{class}.{}({})", self.name, types.join(","));
+        let module = if self.module.is_empty() { String::new() } else { format!("{}/", self.module) };
+        let title = format!("{module}{class}.{}({})", self.name, types.join(","));
         title.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
     }
 }

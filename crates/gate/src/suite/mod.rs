@@ -20,6 +20,6 @@ pub use baseline::{Baseline, Entry, Malformed};
 pub use judge::{explain, judge};
 pub use order::renumbered;
 pub use parting::{Parting, parting};
-pub use run::{trees, works};
+pub use run::{beyond_budget, relative_to, selectors, threads_started, trees, works};
 pub use tests::{INITIALISATION_SUFFIX, of_tests, threads_of_tests};
 pub use work::Work;

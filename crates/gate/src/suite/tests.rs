@@ -7,7 +7,7 @@ use quipu_profile::{
 };
 
 use super::method::TestMethod;
-use super::run::{NOTE, TestRun, runs};
+use super::run::{BUDGET, NOTE, TestRun, runs};
 
 /// Suffix of the tree that has what a test did to initialise classes.
 pub const INITIALISATION_SUFFIX: &str = " [class initialisation]";
@@ -22,7 +22,7 @@ pub fn of_tests(profile: &Profile) -> Profile {
     let (tests, titles): (Vec<TestMethod>, Vec<String>) = methods(&runs(profile)).into_iter().unzip();
     let mut builder = Builder::with_capacity(profile.tree().len());
     builder.meta = profile.meta.clone();
-    builder.meta.extra.retain(|(key, _)| key == NOTE);
+    builder.meta.extra.retain(|(key, _)| key == NOTE || key == BUDGET);
     builder.meta.extra.sort();
     builder.run = profile.run.clone();
     let methods = import_methods(&mut builder, profile);

@@ -9,7 +9,7 @@ use std::ffi::c_void;
 pub struct CallFrame {
     /// Where in the method; negative in native ones.
     pub bci: jint,
-    /// The method; null if nobody has asked for its id yet.
+    /// The method; null if it has no id yet, because none was asked for.
     pub method: jmethodID,
 }
 
@@ -36,11 +36,11 @@ pub enum WalkFailure {
     NoClassLoad = -1,
     /// A collection is moving things.
     Gc = -2,
-    /// Outside Java, and nobody knows where.
+    /// Outside Java, and it is not known where.
     UnknownNotJava = -3,
     /// Outside Java, with a last Java frame that cannot be walked.
     NotWalkableNotJava = -4,
-    /// In Java, and nobody knows where.
+    /// In Java, and it is not known where.
     UnknownJava = -5,
     /// In Java, in a frame that cannot be walked.
     NotWalkableJava = -6,
@@ -55,7 +55,7 @@ pub enum WalkFailure {
 }
 
 impl WalkFailure {
-    /// The failure behind a negative answer. Codes nobody has told us of count as an unknown state.
+    /// The failure behind a negative answer. Codes that we do not know count as an unknown state.
     pub fn of(answer: jint) -> Option<WalkFailure> {
         Some(match answer {
             0.. => return None,

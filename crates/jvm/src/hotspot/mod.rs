@@ -4,16 +4,20 @@
 mod arguments;
 mod call_trace;
 mod compressed;
+mod flags;
 mod identity_hash;
 mod methods;
+mod native_function;
 mod stack;
 mod structs;
 mod thread_object;
 
 pub use arguments::vm_arguments;
 pub use call_trace::{AsyncGetCallTrace, CallFrame, CallTrace, WalkFailure};
+pub use flags::TextFlag;
 pub use identity_hash::IdentityHashes;
 pub use methods::{MethodNames, Named};
+pub use native_function::native_function;
 pub use stack::{Broken, Frame, Kind, StackWalker, Unwalkable, Walked};
 pub use structs::Structs;
 pub use thread_object::ThreadObjects;

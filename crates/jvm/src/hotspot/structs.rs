@@ -91,6 +91,18 @@ impl Structs {
         usize::try_from(unsafe { entry.add(self.size).cast::<u64>().read_unaligned() }).ok()
     }
 
+    /// The feature release of the JDK that the VM is of. Before JDK 9 HotSpot had numbers of its own, 25 with JDK 8; what tells
+    /// the two apart is that security updates had no number then.
+    pub fn feature(&self) -> Option<i32> {
+        const VERSION: &CStr = c"Abstract_VM_Version";
+        let version = self.address(VERSION, c"_vm_major_version")?;
+        if self.address(VERSION, c"_vm_security_version").is_none() {
+            return Some(8);
+        }
+        // SAFETY: a number of the VM's, which it has written long ago.
+        Some(unsafe { version.cast::<i32>().read() })
+    }
+
     /// Value of a constant.
     pub fn constant(&self, name: &CStr) -> Option<i32> {
         let entry = self.constants.entries().find(|&(_, found)| found == name)?.0;

@@ -11,10 +11,19 @@ use crate::{Env, Error};
 /// Where the VM's threads have their object, and how references are written.
 #[derive(Debug, Clone, Copy)]
 pub struct ThreadObjects {
-    /// In the VM's thread: a handle of the thread, or of the virtual thread that it runs.
-    current: usize,
+    /// In the VM's thread: the thread, or the virtual thread that it runs.
+    current: Current,
     oops: Oops,
     memory: Memory,
+}
+
+/// How the VM's threads have their object.
+#[derive(Debug, Clone, Copy)]
+enum Current {
+    /// A handle of it.
+    Handle(usize),
+    /// A reference to it: before JDK 16.
+    Reference(usize),
 }
 
 /// Fields of every JDK's threads that are references. Some two of them are next to each other.
@@ -39,18 +48,23 @@ impl ThreadObjects {
         // Threads that can run virtual ones say which; the others have one object.
         let current =
             [c"_vthread", c"_threadObj"].iter().find_map(|field| structs.offset(c"JavaThread", field));
-        let (Some(current), Some(handle), Some(oops)) =
-            (current, structs.offset(c"OopHandle", c"_obj"), Oops::of(structs, memory, narrow))
-        else {
+        let (Some(current), Some(oops)) = (current, Oops::of(structs, memory, narrow)) else {
             return Ok(None);
         };
-        Ok(Some(ThreadObjects { current: current + handle, oops, memory }))
+        let current = match structs.offset(c"OopHandle", c"_obj") {
+            Some(handle) => Current::Handle(current + handle),
+            None => Current::Reference(current),
+        };
+        Ok(Some(ThreadObjects { current, oops, memory }))
     }
 
     /// Where the object of the VM's thread is now. For signal handlers of that thread.
     pub fn current(&self, vm_thread: usize) -> Option<usize> {
-        let handle = self.memory.word(vm_thread + self.current)?;
-        self.oops.handle(self.memory, handle).map(|reference| reference.object)
+        let at = match self.current {
+            Current::Handle(field) => self.memory.word(vm_thread + field)?,
+            Current::Reference(field) => vm_thread + field,
+        };
+        self.oops.handle(self.memory, at).map(|reference| reference.object)
     }
 
     /// The object that a global reference stands for.

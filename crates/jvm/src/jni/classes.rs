@@ -62,6 +62,12 @@ impl<'e> Env<'e> {
         unsafe { jni!(self, v1_1.IsInstanceOf, object.raw(), class.raw()) }
     }
 
+    /// Whether two references are to the same object.
+    pub fn is_same<A, B>(&self, one: Ref<'_, A>, other: Ref<'_, B>) -> bool {
+        // SAFETY: both are valid.
+        unsafe { jni!(self, v1_1.IsSameObject, one.raw(), other.raw()) }
+    }
+
     /// Whether a value of `class` could be cast to `target`.
     pub fn is_assignable(&self, class: Class<'_>, target: Class<'_>) -> bool {
         // SAFETY: both are valid.

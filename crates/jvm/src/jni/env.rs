@@ -43,7 +43,7 @@ impl<'e> Env<'e> {
         unsafe { jni!(self, v1_1.GetVersion) }
     }
 
-    /// Whether Java code threw and nobody caught it yet.
+    /// Whether Java code threw something that was not caught yet.
     pub fn exception_pending(&self) -> bool {
         // SAFETY: may be called with an exception pending.
         unsafe { jni!(self, v1_2.ExceptionCheck) }

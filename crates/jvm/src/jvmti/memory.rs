@@ -99,6 +99,13 @@ impl fmt::Debug for CText {
 }
 
 impl Jvmti {
+    /// Bytes from one object that is sampled to the next, on average; needs
+    /// `CAN_GENERATE_SAMPLED_OBJECT_ALLOC_EVENTS`.
+    pub fn set_heap_sampling_interval(self, bytes: i32) -> Result<()> {
+        // SAFETY: a plain number.
+        unsafe { jvmti!(self, SetHeapSamplingInterval, bytes) }
+    }
+
     /// A copy of `bytes` in JVMTI's memory, which is where a class-load hook must put the class it returns.
     pub fn allocate_copy(self, bytes: &[u8]) -> Result<Allocation<c_uchar>> {
         let size = i64::try_from(bytes.len());

@@ -3,6 +3,7 @@
 mod capabilities;
 mod classes;
 mod events;
+mod heap;
 mod memory;
 mod methods;
 mod modules;
@@ -11,6 +12,7 @@ mod tags;
 mod threads;
 
 pub use capabilities::Capabilities;
+pub use heap::HeapReference;
 pub use memory::{Allocation, CText};
 pub use methods::MethodName;
 pub use properties::Phase;

@@ -4,7 +4,7 @@ use super::classes::references;
 use super::memory::{Allocation, CText};
 use super::{Jvmti, jvmti};
 use crate::jni::{Env, Object, Ref, Thread, raw_or_null};
-use crate::sys::{jthread, jvmtiFrameInfo, jvmtiThreadInfo};
+use crate::sys::{jthread, jvmtiFrameInfo, jvmtiMonitorUsage, jvmtiThreadInfo};
 use crate::{Cause, Error, Result};
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -65,6 +65,25 @@ impl Jvmti {
                 group: Ref::from_raw(info.thread_group),
                 context_class_loader: Ref::from_raw(info.context_class_loader),
             })
+        }
+    }
+
+    /// The thread that holds an object's monitor, if one does; needs `CAN_GET_MONITOR_INFO`.
+    pub fn monitor_owner<'e, K>(self, _env: &Env<'e>, object: Ref<'_, K>) -> Result<Option<Thread<'e>>> {
+        let mut usage = jvmtiMonitorUsage {
+            owner: null_mut(),
+            entry_count: 0,
+            waiter_count: 0,
+            waiters: null_mut(),
+            notify_waiter_count: 0,
+            notify_waiters: null_mut(),
+        };
+        // SAFETY: a valid object; the VM writes null or new local references, and allocates the two lists.
+        unsafe {
+            jvmti!(self, GetObjectMonitorUsage, object.raw(), &mut usage)?;
+            drop(Allocation::from_raw(self, usage.waiters, usage.waiter_count));
+            drop(Allocation::from_raw(self, usage.notify_waiters, usage.notify_waiter_count));
+            Ok(Ref::from_raw(usage.owner))
         }
     }
 

@@ -50,6 +50,7 @@ pub static BYTECODES: Kind = Kind {
         aggregation: Aggregation::Sum,
         help: "Samples taken in the context, one for every N bytecodes of a thread",
     }],
+    events: &[],
     cost: "most programs are 2 to 4 times slower while it lasts",
     rewrites: true,
 };

@@ -33,7 +33,13 @@ pub static CPU: Kind = Kind {
         time("cpu.c2", "of it, in code of the C2 compiler"),
         time("cpu.native", "of it, in native code: libraries, the VM, the kernel"),
         time("cpu.unknown", "of it, where the walker does not know"),
+        time(
+            "cpu.probes",
+            "of it, in the code that counts, with --exact: calls times what a call costs, as measured",
+        ),
+        time("cpu.corrected", "the rest, with --exact: what was used for the program itself"),
     ],
+    events: &[],
     cost: "below 1 % at the default rate",
     rewrites: false,
 };

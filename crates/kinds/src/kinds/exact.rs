@@ -130,6 +130,7 @@ pub static EXACT: Kind = Kind {
             help: "Instructions that made an object or an array, with --allocations or --blocks",
         },
     ],
+    events: &[],
     cost: "most programs are 1.5 to 4 times slower while it lasts, some 8 times",
     rewrites: true,
 };

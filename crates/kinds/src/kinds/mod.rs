@@ -1,21 +1,27 @@
 //! One file for each kind.
 
+mod alloc;
 mod bytecodes;
 mod cpu;
 mod exact;
+mod locks;
 mod shared;
+mod timeline;
 mod wall;
 
 use crate::Kind;
 
+pub use alloc::ALLOC;
 pub use bytecodes::BYTECODES;
 pub use cpu::CPU;
 pub use exact::EXACT;
+pub use locks::LOCKS;
 pub use shared::{INTERNAL, SHARED};
+pub use timeline::TIMELINE;
 pub use wall::WALL;
 
 /// All kinds, in the order in which they are told.
-pub const KINDS: &[&Kind] = &[&EXACT, &BYTECODES, &CPU, &WALL];
+pub const KINDS: &[&Kind] = &[&EXACT, &BYTECODES, &CPU, &WALL, &ALLOC, &LOCKS, &TIMELINE];
 
 /// What kinds that rewrite classes need of the JVM: HotSpot compiles no method of more than 8,000 bytes, and inserted code
 /// can take one over that.

@@ -48,9 +48,19 @@ pub static SHARED: [Setting; 5] = [
     },
 ];
 
-/// What the command line tells the agent by itself.
-pub static INTERNAL: [Setting; 5] = [
+/// What the command line tells the agent by itself, and whoever starts a JVM with the agent without it.
+pub static INTERNAL: [Setting; 7] = [
     of_agent(Setting::of("dir", Value::Text("DIRECTORY"), "Where the arena goes")),
+    of_agent(Setting::of(
+        "file",
+        Value::Text("NAME"),
+        "The arena itself, which is the profile; %p is the process, %t the time, %h the host",
+    )),
+    of_agent(Setting::of(
+        "delay",
+        Value::Number { name: "SECONDS", least: 0, most: 1 << 31, must: "a number of seconds" },
+        "Begin to measure so many seconds after the JVM has started",
+    )),
     of_agent(Setting::of("tests", Value::File, "Counting begins when a listener in this jar says so")),
     of_agent(Setting::switch("stop", "Measure nothing any more, and take everything out")),
     of_agent(Setting::switch("held", "Take everything out again when whoever attached is gone")),

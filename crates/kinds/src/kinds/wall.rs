@@ -34,6 +34,7 @@ pub static WALL: Kind = Kind {
         time("wall.native", "of it, waiting in native code: for a file, a socket, a lock of its own"),
         time("wall.unknown", "of it, doing what the VM does not tell"),
     ],
+    events: &[],
     cost: "a few percent at the default rate with tens of threads; more with thousands",
     rewrites: false,
 };

@@ -1,4 +1,4 @@
-//! Zip files, as far as jars use them: read from bytes that nobody has checked, and written so that an entry that was
+//! Zip files, as far as jars use them: read from bytes that were not checked before, and written so that an entry that was
 //! not changed keeps every byte: name, time, attributes, packed data.
 //!
 //! What is not kept is how an entry says its sizes (data descriptors, Zip64 fields of small entries). What stands

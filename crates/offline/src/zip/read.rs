@@ -1,4 +1,4 @@
-//! Reading the directory of a zip file that nobody has checked.
+//! Reading the directory of a zip file that was not checked before.
 
 use super::{Archive, CENTRAL, END, END_64, Entry, LOCAL, LOCATOR_64};
 use crate::error::Error;
@@ -108,7 +108,7 @@ fn read_entry<'a>(
     Ok((entry, next))
 }
 
-/// Names that would lead whoever unpacks the archive somewhere else.
+/// Names that would lead a program that unpacks the archive somewhere else.
 fn points_outside(name: &[u8]) -> bool {
     name.first() == Some(&b'/')
         || name.contains(&0)

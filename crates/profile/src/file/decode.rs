@@ -39,7 +39,10 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Profile, ReadError> {
     if file.has(*b"PLAC") {
         file.read(*b"PLAC", |r| tables::places(r, &mut samples))?;
     }
-    let events = file.read_or_default(*b"EVNT", |r| tables::events(r, sizes))?;
+    let mut events = file.read_or_default(*b"EVNT", |r| tables::events(r, sizes))?;
+    if file.has(*b"EVCX") {
+        file.read(*b"EVCX", |r| tables::event_contexts(r, sizes.nodes, &mut events))?;
+    }
     let (meta, run) = (file.json(*b"META")?, file.json(*b"RUN ")?);
     Ok(Profile { meta, run, strings, methods, threads, tree, metrics, label_sets, samples, events })
 }

@@ -2,7 +2,7 @@
 
 use super::section::{self, END};
 use super::{Contents, FORMAT_VERSION, MAGIC, nodes, tables};
-use crate::{Meta, NO_BCI, Profile, Run, UNKNOWN_SITE};
+use crate::{Meta, NO_BCI, NO_NODE, Profile, Run, UNKNOWN_SITE};
 
 pub(super) fn encode(profile: &Profile, contents: Contents) -> Vec<u8> {
     let columns = columns(profile, contents);
@@ -89,6 +89,9 @@ fn jobs(profile: &Profile, contents: Contents) -> Vec<([u8; 4], Fill<'_>)> {
     }
     if !profile.events.is_empty() {
         jobs.push((*b"EVNT", Box::new(|out| tables::put_events(out, &profile.events))));
+    }
+    if profile.events.iter().any(|event| event.node != NO_NODE) {
+        jobs.push((*b"EVCX", Box::new(|out| tables::put_event_contexts(out, &profile.events))));
     }
     if contents == Contents::All {
         jobs.push((*b"RUN ", Box::new(|out| put_run(out, &profile.run))));

@@ -59,6 +59,7 @@ impl fmt::Display for Differing {
             b"SAMP" => "samples",
             b"LABL" => "labels",
             b"PLAC" => "where in their methods samples were taken",
+            b"EVCX" => "contexts of events",
             _ => "events",
         };
         write!(f, "{} ({what})", String::from_utf8_lossy(&self.tag))

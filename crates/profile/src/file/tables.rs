@@ -4,7 +4,7 @@ use super::bytes::{Reader, put, put_str};
 use super::error::ReadError;
 use crate::{
     Aggregation, Block, Event, Line, Method, MethodFlags, Metric, MetricKind, MetricSpec, NO_BCI, NO_LABELS,
-    NO_THREAD, NodeId, Profile, Sample, StrId, Strings, Thread, ThreadKind, Unit,
+    NO_NODE, NO_THREAD, NodeId, Profile, Sample, StrId, Strings, Thread, ThreadKind, Unit,
 };
 
 /// Each string as the length it shares with the one before, and the rest: sorted names share long prefixes.
@@ -321,9 +321,28 @@ pub(super) fn events(reader: &mut Reader<'_>, sizes: Sizes) -> Result<Vec<Event>
         let duration = reader.varint()?;
         let thread = reader.index(sizes.threads + 1)?.checked_sub(1).unwrap_or(NO_THREAD);
         let name = reader.index(sizes.strings)?;
-        events.push(Event { time, duration, thread, name, details: pairs(reader, sizes.strings)? });
+        let details = pairs(reader, sizes.strings)?;
+        events.push(Event { time, duration, thread, name, details, node: NO_NODE });
     }
     if events.is_sorted() { Ok(events) } else { Err(reader.malformed("events are out of order")) }
+}
+
+pub(super) fn put_event_contexts(out: &mut Vec<u8>, events: &[Event]) {
+    events
+        .iter()
+        .for_each(|event| put(out, if event.node == NO_NODE { 0 } else { u64::from(event.node) + 1 }));
+}
+
+/// Fills in the context of each event.
+pub(super) fn event_contexts(
+    reader: &mut Reader<'_>,
+    nodes: usize,
+    events: &mut [Event],
+) -> Result<(), ReadError> {
+    for event in events.iter_mut() {
+        event.node = reader.index(nodes + 1)?.checked_sub(1).unwrap_or(NO_NODE);
+    }
+    if events.is_sorted() { Ok(()) } else { Err(reader.malformed("events are out of order")) }
 }
 
 fn later(reader: &mut Reader<'_>, time: u64) -> Result<u64, ReadError> {

@@ -7,7 +7,7 @@ pub mod exercise;
 pub use exercise::check;
 use proptest::prelude::*;
 use quipu_profile::{
-    Builder, Event, Line, MethodFlags, MethodSpec, MetricSpec, NO_BCI, NO_THREAD, Profile, Sample,
+    Builder, Event, Line, MethodFlags, MethodSpec, MetricSpec, NO_BCI, NO_NODE, NO_THREAD, Profile, Sample,
     ThreadKind, ThreadSpec, Unit,
 };
 use std::collections::BTreeMap;
@@ -94,7 +94,7 @@ pub fn everything() -> Profile {
     filled(true)
 }
 
-/// The same as it was when samples had no labels and no places yet.
+/// The same as it was when samples had no labels and no places, and events no contexts yet.
 pub fn everything_at_first() -> Profile {
     filled(false)
 }
@@ -131,6 +131,7 @@ fn filled(labels: bool) -> Profile {
             thread: if i == 3 { 1 } else { NO_THREAD },
             name,
             details: vec![(key, value)],
+            node: if labels && i % 2 == 0 { i } else { NO_NODE },
         });
         b.block(0, quipu_profile::Block { bci: i * 4, instructions: 3, count: u64::from(i) });
     }

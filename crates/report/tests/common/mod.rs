@@ -2,8 +2,8 @@
 #![allow(dead_code)]
 
 use quipu_profile::{
-    Aggregation, Block, Builder, Line, MethodFlags, MethodId, MethodSpec, MetricSpec, NodeId, Profile,
-    ThreadSpec, Unit,
+    Aggregation, Block, Builder, Event, Line, MethodFlags, MethodId, MethodSpec, MetricSpec, NO_BCI,
+    NO_LABELS, NO_NODE, NO_THREAD, NodeId, Profile, Sample, ThreadSpec, Unit,
 };
 
 pub struct Maker {
@@ -113,5 +113,60 @@ pub fn sampled(factor: u64) -> Profile {
         b.add(node, edges, samples);
     }
     b.add(n_main, time, 98 * 10_000_000);
+    b.finish()
+}
+
+/// Objects that were made, waits for a lock, and what took place when.
+pub fn about() -> Profile {
+    let mut b = Builder::new();
+    let bytes = b.metric(MetricSpec::sampled("alloc.bytes", Unit::Bytes, 512 << 10));
+    let count = b.metric(MetricSpec::sampled("alloc.count", Unit::Count, 1000));
+    let waited = b.metric(MetricSpec::exact("lock.time", Unit::Nanoseconds));
+    let waits = b.metric(MetricSpec::exact("lock.count", Unit::Count));
+    let blocked = b.metric(MetricSpec::exact("lock.blocked", Unit::Nanoseconds));
+    let thread = b.thread(ThreadSpec { name: "main", ..Default::default() });
+    let method = |b: &mut Builder, class, name| {
+        b.method(MethodSpec { class, name, descriptor: "()V", ..Default::default() })
+    };
+    let detail = |b: &mut Builder, class, name, descriptor| {
+        let flags = MethodFlags::DETAIL;
+        b.method(MethodSpec { class, name, descriptor, flags, ..Default::default() })
+    };
+    let main = method(&mut b, "app.Foo", "main");
+    let park = method(&mut b, "java.util.concurrent.locks.LockSupport", "park");
+    let string = detail(&mut b, "java.lang.String", "[allocated]", "");
+    let array = detail(&mut b, "byte[]", "[allocated]", "");
+    let lock = detail(&mut b, "app.Lock", "[lock]", "@1f");
+    let touched = detail(&mut b, "app.Cache", "[object]", "");
+    let n_main = b.push(b.root(thread), main, -1);
+    for (class, size, objects) in [(string, 3 << 20, 90_000), (array, 5 << 20, 40)] {
+        let node = b.child(n_main, class, -1);
+        b.add(node, bytes, size);
+        b.add(node, count, objects);
+    }
+    let n_park = b.push(n_main, park, 7);
+    let n_lock = b.child(n_park, lock, -1);
+    for (i, value) in [5_000u64, 20_000, 1_000_000].into_iter().enumerate() {
+        b.add(n_lock, waited, value);
+        b.add(n_lock, waits, 1);
+        let labels = if i == 0 { NO_LABELS } else { b.labels(&[("request", "/search")]) };
+        let (time, bci) = (i as u64 * 1000, NO_BCI);
+        b.sample(Sample { time, thread, node: n_lock, metric: waited, value, labels, bci });
+    }
+    let n_held = b.child(n_main, lock, -1);
+    b.add(n_held, blocked, 900_000);
+    let n_touched = b.child(n_main, touched, -1);
+    b.add(n_touched, bytes, 1 << 20);
+    let (pause, load, what, class) =
+        (b.string("gc.pause"), b.string("class.load"), b.string("what"), b.string("app.Foo"));
+    b.event(Event {
+        time: 2_000_000,
+        duration: 1_500_000,
+        thread: NO_THREAD,
+        node: NO_NODE,
+        name: pause,
+        details: Vec::new(),
+    });
+    b.event(Event { time: 500, duration: 0, thread, node: n_main, name: load, details: vec![(what, class)] });
     b.finish()
 }

@@ -3,6 +3,7 @@ package quipu.examples;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -21,7 +22,7 @@ import quipu.SamplingProfiler;
  */
 public final class CollapsedStacks implements SamplingProfiler {
     private final int bytecodes = Integer.getInteger("stacks.bytecodes", 10_000);
-    private final Path out = Path.of(System.getProperty("stacks.out", "stacks.txt"));
+    private final Path out = Paths.get(System.getProperty("stacks.out", "stacks.txt"));
     private final Map<List<MethodId>, LongAdder> samples = new ConcurrentHashMap<>();
 
     public CollapsedStacks() {

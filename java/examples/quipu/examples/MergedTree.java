@@ -7,6 +7,7 @@ import java.io.PrintStream;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -98,7 +99,7 @@ public final class MergedTree implements ExactProfiler {
 
     private static void sum(Node root) {
         // Callers before callees; so, backwards, callees before callers.
-        List<Node> order = new ArrayList<>(List.of(root));
+        List<Node> order = new ArrayList<>(Collections.singleton(root));
         for (int i = 0; i < order.size(); i++) {
             order.addAll(order.get(i).callees.values());
         }
@@ -112,15 +113,16 @@ public final class MergedTree implements ExactProfiler {
     }
 
     private static void print(Node root, long percent, PrintStream out) {
-        ArrayDeque<Node> nodes = new ArrayDeque<>(List.of(root));
-        ArrayDeque<Integer> depths = new ArrayDeque<>(List.of(0));
+        ArrayDeque<Node> nodes = new ArrayDeque<>(Collections.singleton(root));
+        ArrayDeque<Integer> depths = new ArrayDeque<>(Collections.singleton(0));
         while (!nodes.isEmpty()) {
             Node node = nodes.pop();
             int depth = depths.pop();
             if (node.method != null) {
-                String indent = " ".repeat(Math.min(depth - 1, 100));
                 String name = node.method.getClassName() + "." + node.method.getName() + node.method.getSig();
-                out.printf("%15d %12d  %s%s%n", node.total, node.calls, indent, name);
+                // One column for each level, up to a hundred.
+                String indented = String.format("%" + (Math.min(depth - 1, 100) + name.length()) + "s", name);
+                out.printf("%15d %12d  %s%n", node.total, node.calls, indented);
             }
             List<Node> callees = new ArrayList<>(node.callees.values());
             callees.sort((a, b) -> Long.compare(a.total, b.total));

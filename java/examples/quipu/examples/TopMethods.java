@@ -3,6 +3,7 @@ package quipu.examples;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.PrintStream;
+import java.util.AbstractMap;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -45,7 +46,7 @@ public final class TopMethods implements ExactProfiler {
         for (Map.Entry<MethodId, Long> entry : now.entrySet()) {
             long executed = entry.getValue() - last.getOrDefault(entry.getKey(), 0L);
             if (executed > 0) {
-                spent.add(Map.entry(entry.getKey(), executed));
+                spent.add(new AbstractMap.SimpleEntry<>(entry.getKey(), executed));
             }
         }
         spent.sort((a, b) -> Long.compare(b.getValue(), a.getValue()));

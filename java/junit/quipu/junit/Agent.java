@@ -7,6 +7,7 @@ final class Agent {
     static final Method START = method("start");
     static final Method BEGIN = method("begin", String.class, String.class);
     static final Method END = method("end", String.class, String.class);
+    static final Method TELL = method("tell", String.class, String.class);
     static final Method WORK = method("work", String.class, String.class, String.class);
 
     private Agent() {}

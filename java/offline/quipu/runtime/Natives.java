@@ -58,6 +58,10 @@ final class Natives {
         return false;
     }
 
+    static long offset(Class<?> type, String field) {
+        return U.objectFieldOffset(type, field);
+    }
+
     static int maxDepth() {
         return (int) Math.min(Integer.MAX_VALUE, Math.max(1, Options.number("max-depth", Integer.MAX_VALUE)));
     }
@@ -96,7 +100,7 @@ final class Natives {
         return 0;
     }
 
-    static long nobodys() {
+    static long unreadTally() {
         return 0;
     }
 

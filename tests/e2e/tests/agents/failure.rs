@@ -39,11 +39,16 @@ fn an_agent_that_always_runs_out_of_stack_is_switched_off_too() {
 #[test]
 fn an_agent_that_cannot_be_made_is_named_and_the_program_profiled() {
     on_every_jdk(|jdk| {
-        for (class, why) in
-            [("Absent", "ClassNotFoundException: Absent"), ("java.lang.Object", "does not implement")]
-        {
+        for (class, why) in [
+            ("Throwin", "the jar has Throwing"),
+            ("Absent", "ClassNotFoundException: Absent"),
+            ("java.lang.Object", "does not implement"),
+        ] {
             let run = under(class, Program::new("Foo"), jdk);
-            assert_eq!(run.assert_whole().stdout.trim(), "1002000");
+            assert_eq!(run.status.code(), Some(3), "{}", run.said());
+            assert_eq!(run.stdout.trim(), "1002000");
+            assert_eq!(run.thread("main").method("Foo", "sum").calls, 1);
+            assert!(run.stderr.contains(&format!("the agent {class} could not be made")), "{}", run.said());
             assert!(
                 run.stderr.contains(&format!("quipu: profiling without the agent {class}: ")),
                 "{}",

@@ -27,6 +27,8 @@ fn make(jdk: &Jdk) -> PathBuf {
     let directory = scratch("agents");
     let (api, classes, jar) =
         (directory.join("api.jar"), directory.join("classes"), directory.join("agents.jar"));
+    // Old compilers want it to be there.
+    fs::create_dir_all(&classes).expect("a directory");
     let mut sources = Vec::new();
     for folder in SOURCES {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);

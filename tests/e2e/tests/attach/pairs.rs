@@ -8,7 +8,7 @@ use quipu_profile::Profile;
 use crate::steady::Steady;
 
 /// Kinds, with what can be different between two attaches.
-const KINDS: [&[&str]; 10] = [
+const KINDS: [&[&str]; 11] = [
     &["--exact"],
     &["--exact", "--contexts", "none"],
     &["--exact", "--sites", "--merge-threads", "never"],
@@ -19,6 +19,7 @@ const KINDS: [&[&str]; 10] = [
     &["--cpu", "250"],
     &["--cpu", "1000", "--sites"],
     &["--wall", "200", "--threads", "alpha"],
+    &["--alloc", "4K", "--timeline"],
 ];
 
 /// What a profile has that does not depend on how long it was taken, nor on chance.

@@ -2,9 +2,11 @@
 #![allow(missing_docs, reason = "tests say what they test by their names")]
 
 mod annotate;
+mod collected;
 mod depth;
 mod exceptions;
 mod figure5;
+mod intrinsics;
 mod levels;
 mod natives;
 mod options;

@@ -51,6 +51,16 @@ fn overflows_of_threads_counted_and_sampled_end() {
     overflow(["--exact", "--cpu", "1000"]);
 }
 
+#[test]
+fn overflows_of_threads_whose_objects_and_waits_are_told_end() {
+    overflow(["--alloc", "4K", "--locks", "1ns", "--timeline"]);
+}
+
+#[test]
+fn overflows_of_counted_threads_whose_objects_and_waits_are_told_end() {
+    overflow(["--exact", "--alloc", "4K", "--locks", "1ns"]);
+}
+
 /// Newer JDKs have no way to stop a thread; they are told of.
 #[test]
 fn threads_stopped_at_any_instruction_leave_the_counts_of_others_alone() {

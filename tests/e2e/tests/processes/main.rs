@@ -4,6 +4,7 @@
 mod abandoned;
 mod archives;
 mod default_kind;
+mod environment;
 mod not_started;
 mod orphans;
 mod outputs;
@@ -12,3 +13,4 @@ mod same_bytes;
 mod signals;
 mod snapshots;
 mod suffixes;
+mod typos;

@@ -68,7 +68,9 @@ fn kinds_are_switched_on_and_off_while_the_program_runs() {
         let cpu = Shares::of(&profile, "cpu");
         // What was on the stack when counting began is in no counted context: main is not above all of it.
         let round = cpu.total("Working", "round");
-        assert!(percent(round, cpu.sum()) > 50.0, "{round} of {}", cpu.sum());
+        // The rest of it asks the system whether there is input, which takes as long as the system likes.
+        let main = cpu.thread("main");
+        assert!(percent(round, main) > 10.0, "{round} of {main}");
         assert!(Shares::of(&profile, "wall").thread("main") > 0);
         assert!(profile.metric("calls").is_some_and(|calls| calls.total() > 0));
         // What begins while nothing is measured is a profile of its own, with options of its own.
@@ -82,7 +84,7 @@ fn kinds_are_switched_on_and_off_while_the_program_runs() {
         let profile = Profile::load(&file).expect("a profile");
         assert!(profile.metric("calls").is_some() && profile.metric("cpu").is_none());
         let (good, said) = ctl(&pid, &["start", "foo"]);
-        assert!(!good && said.contains("unknown kind 'foo': exact, bytecodes, cpu or wall"), "{said}");
+        assert!(!good && said.contains("unknown kind 'foo': exact, bytecodes, cpu, wall, "), "{said}");
         finish(working);
     });
 }

@@ -3,14 +3,17 @@
 use quipu_e2e::{Command, on_every_jdk, tools};
 
 #[test]
-fn a_jvm_that_can_be_sampled_is_found_able() {
+fn every_kind_is_found_to_work_where_it_does() {
     on_every_jdk(|jdk| {
         let mut doctor = Command::new(&tools().quipu);
         let output = doctor.arg("doctor").arg(jdk.home.join("bin/java")).output().expect("it runs");
         let said = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{said}");
-        for what in ["ok  arena", "ok  jvm", "ok  --cpu", "ok  stacks       Quipu's own", "ok  --wall"] {
-            assert!(said.contains(what), "no '{what}' in:\n{said}");
+        let kinds = ["--exact", "--bytecodes", "--cpu", "--wall", "--alloc", "--timeline"]
+            .map(|kind| format!("ok  {kind} "));
+        let others = ["ok  arena", "ok  jvm", "ok  stacks       Quipu's own"].map(str::to_owned);
+        for what in kinds.iter().chain(&others) {
+            assert!(said.contains(what.as_str()), "no '{what}' in:\n{said}");
         }
         assert!(said.contains("kernel code"), "{said}");
     });

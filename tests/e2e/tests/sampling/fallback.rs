@@ -1,6 +1,6 @@
-//! A VM that does not describe all of its structures.
+//! A VM that does not describe all of its structures, or none: as a newer one may be that nobody knows yet.
 
-use quipu_e2e::{Program, Shares, percent, tools};
+use quipu_e2e::{Program, Shares, on_all_jdks, percent, tools};
 
 #[test]
 fn where_structures_are_not_described_hotspot_walks_and_the_profile_says_so() {
@@ -20,5 +20,22 @@ fn where_structures_are_not_described_hotspot_walks_and_the_profile_says_so() {
         assert!(percent(cpu.own("Burning", "spin"), three + one) > 90.0);
         assert!(cpu.total("Burning", "threeParts") > cpu.total("Burning", "onePart"));
         assert!(profile.metric("cpu.c2").is_none());
+    });
+}
+
+/// What needs nothing of the VM's inside works; what does says so, once, and the program runs as if nobody had asked.
+#[test]
+fn a_vm_that_describes_nothing_is_counted_and_says_what_is_not_there() {
+    let forget = format!("-agentpath:{}=forget=*", tools().oracle.display());
+    let unknown = |main: &str| Program::new(main).jvm([&*forget]);
+    on_all_jdks(|jdk| {
+        let run = unknown("Foo").run(jdk);
+        assert_eq!(run.assert_whole().thread("main").method("Foo", "sum").bytecodes, 10_007);
+        let run = unknown("LongLoop").arguments(["20", "100000"]).quipu(["--bytecodes", "1000"]).run(jdk);
+        assert!(run.assert_whole().thread("main").samples_of("LongLoop", "loop") > 20_000);
+        let run = unknown("Burning").arguments(["50"]).quipu(["--cpu"]).run(jdk);
+        assert_eq!(run.stdout.trim(), "burnt", "{}", run.said());
+        let said = run.stderr.matches("this JVM does not tell how its stacks are walked").count();
+        assert!(run.status.code() == Some(3) && (1..=2).contains(&said), "{}", run.said());
     });
 }

@@ -3,6 +3,7 @@
 
 mod attached;
 mod control;
+mod corrected;
 mod cpu;
 mod depth;
 mod doctor;

@@ -16,6 +16,8 @@ impl OwnProgram {
     pub fn compile(jdk: &Jdk, name: &str) -> OwnProgram {
         let directory = scratch("own");
         let (jar, classes) = (directory.join("api.jar"), directory.join("classes"));
+        // Old compilers want it to be there.
+        std::fs::create_dir_all(&classes).expect("a directory");
         let made =
             Command::new(&tools().quipu).args(["agent-api", "-o"]).arg(&jar).output().expect("it runs");
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));

@@ -4,13 +4,17 @@ use quipu_e2e::{Program, Run, percent};
 use quipu_profile::{MethodFlags, NodeId, Profile};
 
 /// Everything that may run together.
-const TOGETHER: [&[&str]; 6] = [
+const TOGETHER: [&[&str]; 10] = [
     &["--exact", "--cpu=1000"],
     &["--exact", "--wall=500"],
     &["--bytecodes=5000", "--cpu=1000"],
     &["--bytecodes=5000", "--wall=500"],
     &["--cpu=1000", "--wall=500"],
     &["--exact", "--cpu=1000", "--wall=500"],
+    &["--exact", "--alloc=16K", "--timeline"],
+    &["--bytecodes=5000", "--alloc=16K"],
+    &["--cpu=1000", "--alloc=16K", "--timeline"],
+    &["--exact", "--wall=500", "--alloc=16K", "--locks=1ns"],
 ];
 
 /// Whether there is any Java method in the context. There is none in what the launcher does before and after `main`.
@@ -66,6 +70,13 @@ fn every_pair_of_kinds_makes_one_tree() {
                 let metric = match name {
                     "exact" => "calls",
                     "bytecodes" => "samples.bytecodes",
+                    "alloc" => "alloc.bytes",
+                    // It has one thread, which waits for nobody.
+                    "locks" => continue,
+                    "timeline" => {
+                        assert!(!run.profile().events().is_empty(), "{kinds:?}: no events");
+                        continue;
+                    }
                     name => name,
                 };
                 let total = run.profile().metric(metric).map(|metric| metric.total());

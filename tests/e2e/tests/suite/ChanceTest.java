@@ -2,12 +2,18 @@ package com.acme;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import java.io.File;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.UUID;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.DoubleSupplier;
 import org.junit.jupiter.api.BeforeAll;
@@ -55,6 +61,50 @@ class ChanceTest {
     @Test
     void drawsFromItsThread() {
         sorts(() -> ThreadLocalRandom.current().nextDouble());
+    }
+
+    @Test
+    void drawsFromTheSystem() {
+        SecureRandom random = new SecureRandom();
+        sorts(random::nextDouble);
+    }
+
+    @Test
+    void namesThings() {
+        sorts(() -> Math.abs(UUID.randomUUID().getMostSignificantBits() / (double) Long.MIN_VALUE));
+    }
+
+    /** With a name that no earlier run has: they are not deleted. */
+    @Test
+    void writesTemporaryFiles() throws Exception {
+        for (int i = 0; i < 5; i++) {
+            Files.createTempFile(Path.of("."), "chance", ".txt");
+            File.createTempFile("chance", ".txt", new File("."));
+        }
+    }
+
+    @Test
+    void splits() {
+        sorts(new SplittableRandom()::nextDouble);
+    }
+
+    @Test
+    void hashesTexts() {
+        Set<String> set = new HashSet<>();
+        for (Thread.State state : Thread.State.values()) {
+            set.add(state.name());
+        }
+        assertEquals("a text that others hash, too".hashCode(), "a text that others hash, too".hashCode());
+        assertEquals(Thread.State.NEW, Thread.State.valueOf("NEW"));
+    }
+
+    @Test
+    void keepsWhatIsItsThreads() {
+        ThreadLocal<Integer> local = ThreadLocal.withInitial(() -> 1);
+        for (int i = 0; i < 10; i++) {
+            assertEquals(1, local.get());
+        }
+        local.remove();
     }
 
     private static void sorts(DoubleSupplier numbers) {

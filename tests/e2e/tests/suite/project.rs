@@ -122,7 +122,8 @@ impl Project {
     }
 }
 
-fn console() -> String {
+/// JUnit's console launcher.
+pub fn console() -> String {
     let jar = library("org.junit.platform:junit-platform-console-standalone:1.13.4");
     jar.to_str().expect("a path in UTF-8").to_owned()
 }

@@ -10,6 +10,31 @@ const TESTS: &str = include_str!("OldTest.java");
 const ENGINE: &str = "<dependency><groupId>org.junit.vintage</groupId><artifactId>junit-vintage-engine</artifactId>\
     <version>${junit.version}</version><scope>test</scope></dependency>";
 
+const BUDGET: &str = "package com.acme;\n\
+    public class OldBudgetTest {\n\
+        @org.junit.Test @quipu.junit.Budget(bytecodes = 1000) public void isBeyond() { Sorting.numbers(100); }\n\
+        @org.junit.Test @quipu.junit.Budget(bytecodes = 1000000) public void isWithin() { Sorting.numbers(100); }\n\
+    }\n";
+
+/// JUnit 4 does not ask the annotation's extension: `quipu test` looks itself.
+#[test]
+fn budgets_hold_with_junit_4() {
+    let newest = quipu_e2e::jdks::find().into_iter().max_by_key(|jdk| jdk.feature);
+    let project = Project::new(&newest.expect("a JDK"));
+    assert_eq!(project.quipu(&["test-api"]).status, Some(0));
+    let dependencies = format!("{ENGINE}{}</dependencies>", crate::BUDGETS_JAR);
+    project.edit("pom.xml", &[("  </dependencies>", &dependencies)]);
+    project.write("src/test/java/com/acme/OldBudgetTest.java", BUDGET);
+    let made = project.test_with(&["--update", "--once"], &["-Dtest=OldBudgetTest"]);
+    assert_eq!(made.status, Some(0), "{}", made.said);
+    let failed = project.test_with(&["--once"], &["-Dtest=OldBudgetTest"]);
+    assert_eq!(failed.status, Some(1), "{}", failed.said);
+    assert!(failed.out.contains("as in the baseline"), "{}", failed.said);
+    let beyond = "quipu: FAILED: com.acme.OldBudgetTest.isBeyond() did 2,016 bytecodes; its budget is 1,000";
+    assert!(failed.said.contains(beyond), "{}", failed.said);
+    assert_eq!(failed.said.matches("its budget is").count(), 1, "{}", failed.said);
+}
+
 #[test]
 fn tests_of_junit_4_are_counted_each_by_itself() {
     on_every_jdk(|jdk| {

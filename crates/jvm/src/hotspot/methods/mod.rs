@@ -38,7 +38,7 @@ pub struct MethodLayout {
     /// In `ConstantPool`; its entries begin where it ends.
     constants_size: usize,
     holder: usize,
-    source: usize,
+    source: Source,
     /// In `InstanceKlass`.
     ids: usize,
     methods: usize,
@@ -51,6 +51,13 @@ pub struct MethodLayout {
     lowest_byte: u32,
     /// Whether ids are addresses of places that lead to the method; from JDK 26 on they are numbers.
     ids_are_places: bool,
+}
+
+/// Where the name of the source file is told: with the class, or since JDK 15 with its constants.
+#[derive(Debug, Clone, Copy)]
+enum Source {
+    OfClass(usize),
+    OfConstants(usize),
 }
 
 /// How a method is known.
@@ -79,10 +86,12 @@ impl MethodLayout {
             structs.offset(structure, field).ok_or_else(missing)
         };
         let size = |structure: &'static CStr| structs.size(structure).ok_or_else(|| text(structure));
-        let version = structs.address(c"Abstract_VM_Version", c"_vm_major_version");
-        let version = version.ok_or("Abstract_VM_Version::_vm_major_version")?;
-        // SAFETY: a number of the VM's, which it has written long ago.
-        let version = unsafe { version.cast::<i32>().read() };
+        let feature = structs.feature().ok_or("Abstract_VM_Version::_vm_major_version")?;
+        const SOURCE: &CStr = c"_source_file_name_index";
+        let source = match structs.offset(c"InstanceKlass", SOURCE) {
+            Some(field) => Source::OfClass(field),
+            None => Source::OfConstants(offset(c"ConstantPool", SOURCE)?),
+        };
         let has_lines =
             [c"ConstMethod::_has_linenumber_table", c"ConstMethodFlags::_misc_has_linenumber_table"];
         let has_lines = has_lines.into_iter().find_map(|name| structs.constant(name));
@@ -100,15 +109,15 @@ impl MethodLayout {
             has_lines: has_lines.ok_or("ConstMethod::_has_linenumber_table")?.cast_unsigned(),
             constants_size: size(c"ConstantPool")?,
             holder: offset(c"ConstantPool", c"_pool_holder")?,
-            source: offset(c"ConstantPool", c"_source_file_name_index")?,
+            source,
             ids: offset(c"InstanceKlass", c"_methods_jmethod_ids")?,
             methods: offset(c"InstanceKlass", c"_methods")?,
             class_name: offset(c"Klass", c"_name")?,
             first_method: offset(c"Array<Method*>", c"_data")?,
             text_length: offset(c"Symbol", c"_length")?,
             text: offset(c"Symbol", c"_body")?,
-            lowest_byte: u32::from(version >= 20),
-            ids_are_places: version < 26,
+            lowest_byte: u32::from(feature >= 20),
+            ids_are_places: feature < 26,
         })
     }
 

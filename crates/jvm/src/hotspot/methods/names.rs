@@ -2,7 +2,7 @@
 
 use quipu_unwind::Memory;
 
-use super::{Chain, MethodLayout, WORD, pointer};
+use super::{Chain, MethodLayout, Source, WORD, pointer};
 use crate::hotspot::Structs;
 
 /// Reads names of methods.
@@ -90,7 +90,11 @@ impl MethodNames {
         }
         let (name, descriptor) = layout.texts(memory, chain)?;
         let class = pointer(memory, chain.holder + layout.class_name)?;
-        let source = match memory.u16(chain.constants + layout.source)? {
+        let source = match layout.source {
+            Source::OfClass(field) => chain.holder + field,
+            Source::OfConstants(field) => chain.constants + field,
+        };
+        let source = match memory.u16(source)? {
             0 => None,
             index => Some(layout.text_of(memory, chain, index)?),
         };

@@ -183,7 +183,7 @@ impl Blob {
             Scopes::Inside { places, behind, descriptions } => (
                 self.at.wrapping_add(distance(places)?),
                 self.at.wrapping_add(distance(behind)?),
-                memory.word(self.at + descriptions)?,
+                self.place(code, descriptions, self.at)?,
             ),
             Scopes::Apart { memory: apart, places, descriptions } => {
                 let base = memory.word(self.at + apart)?;
@@ -197,7 +197,7 @@ impl Blob {
                 memory.word(self.at + apart)?.wrapping_add(distance(behind)?)
             }
         };
-        let lowest_byte = u32::from(layout.major_version >= 20);
+        let lowest_byte = u32::from(layout.feature >= 20);
         Some(Descriptions { places, places_end, descriptions, methods, lowest_byte })
     }
 }

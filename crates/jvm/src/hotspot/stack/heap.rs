@@ -45,7 +45,7 @@ impl Walk<'_> {
             if chunk.sp < chunk.end {
                 let link = chunk.sp - 2 * WORD;
                 let mut at = caller(self.word(chunk.sp - WORD)?, chunk.sp, self.linked(link)?);
-                // Who called the oldest is not noted in a chunk.
+                // What called the oldest is not noted in a chunk.
                 while at.sp() < chunk.end
                     && (self.code.contains(at.pc) || chunk.end - at.sp() > HEAP_WORDS * WORD)
                 {

@@ -69,6 +69,9 @@ fn returns(code: &[u8]) -> bool {
         [0x49, 0x3b, 0x67, _, rest @ ..] | [0x49, 0x3b, 0xa7, _, _, _, _, rest @ ..] => returns(rest),
         // ja …, to code that asks the VM and comes back.
         [0x0f, 0x87, _, _, _, _, rest @ ..] => returns(rest),
+        // test [rip + n], eax: JDK 8 has one page for all threads; or mov r10, n, and as below.
+        [0x85, 0x05, _, _, _, _, rest @ ..] => returns(rest),
+        [0x49, 0xba, _, _, _, _, _, _, _, _, rest @ ..] => returns(rest),
         // mov r10, [r15 + n]; test [r10], eax
         [0x4d, 0x8b, 0x57, _, rest @ ..] | [0x4d, 0x8b, 0x97, _, _, _, _, rest @ ..] => returns(rest),
         [0x41, 0x85, 0x02, rest @ ..] => returns(rest),

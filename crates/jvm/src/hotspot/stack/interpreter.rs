@@ -5,15 +5,14 @@ use quipu_unwind::{Registers, dwarf};
 use super::{Broken, HEAP_WORDS, Kind, WORD, Walk, caller};
 use crate::hotspot::methods::Identity;
 
-/// Places in an interpreted frame, in words from the frame pointer: the same since JDK 9.
+/// Places in an interpreted frame, in words from the frame pointer.
 mod interpreted {
     pub const CALLER_SP: usize = 1;
     pub const METHOD: usize = 3;
-    pub const BYTECODE: usize = 8;
     /// Words below the frame pointer that are not operands, and some more that a call may have put there.
     pub const MORE: usize = 48;
-    /// Words below the frame pointer that every frame has.
-    pub const LEAST: usize = 9;
+    /// Words below the frame pointer that every frame has, beside those down to the bytecode pointer.
+    pub const MORE_AT_LEAST: usize = 1;
 }
 
 impl Walk<'_> {
@@ -31,7 +30,8 @@ impl Walk<'_> {
             let place = |pointer: usize| pointer.checked_sub(begin).filter(|&bci| bci < length);
             // The youngest has its place in a register, and writes it down when it calls.
             let register = at.get(dwarf::R13).filter(|_| at.youngest).and_then(place);
-            let bci = register.or_else(|| place(slot(interpreted::BYTECODE)?)).map_or(0, |bci| bci as i32);
+            let bci =
+                register.or_else(|| place(slot(layout.interpreted_bytecode)?)).map_or(0, |bci| bci as i32);
             match length {
                 0 => self.found.push(Kind::Native, found.id, -1)?,
                 _ => self.push_identified(Kind::Interpreted, found, bci)?,
@@ -79,7 +79,8 @@ impl Walk<'_> {
         let (memory, sp, fp) = (self.code.memory, at.sp(), at.fp());
         // Compiled callers have room for arguments added to their frame, and leave word of where it ended.
         let noted = at.get(dwarf::R13)?;
-        if fp >= sp && fp - sp < interpreted::LEAST * WORD {
+        let least = self.code.layout.interpreted_bytecode + interpreted::MORE_AT_LEAST;
+        if fp >= sp && fp - sp < least * WORD {
             // The frame is being built: what is above the frame pointer is there already.
             let pc = memory.word(fp + WORD).filter(|&pc| self.code.is_return_address(pc))?;
             let pushed = if fp > sp { memory.word(fp - WORD)? } else { noted };

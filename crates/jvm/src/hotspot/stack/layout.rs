@@ -41,8 +41,8 @@ pub enum Place {
 /// Where debug information of compiled code is.
 #[derive(Debug, Clone, Copy)]
 pub enum Scopes {
-    /// In the blob: distances of the first place and of what follows the last, and a pointer to the descriptions.
-    Inside { places: usize, behind: usize, descriptions: usize },
+    /// In the blob: distances of the first place and of what follows the last, and where the descriptions are.
+    Inside { places: usize, behind: usize, descriptions: Place },
     /// In memory of its own: the pointer to that, and distances in it; descriptions follow places.
     Apart { memory: usize, places: usize, descriptions: usize },
 }
@@ -59,7 +59,7 @@ pub enum Metadata {
 /// Fields of the VM's structures.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout {
-    pub major_version: i32,
+    pub feature: i32,
     // Threads, and where they left Java.
     pub thread_anchor: usize,
     pub thread_stack_base: usize,
@@ -78,6 +78,8 @@ pub struct Layout {
     pub methods: MethodLayout,
     // The interpreter.
     pub interpreter: (usize, usize),
+    /// Where its frames have the bytecode pointer, in words below the frame pointer.
+    pub interpreted_bytecode: usize,
     // Code.
     pub code: (usize, usize),
     pub heaps: [Heap; MOST_HEAPS],
@@ -115,38 +117,43 @@ impl Layout {
     /// Asks for everything.
     pub fn of(structs: &Structs) -> Result<Layout, Unwalkable> {
         let ask = Ask(structs);
-        let distances = structs.offset(c"nmethod", c"_immutable_data").is_some();
-        let scopes = if distances {
+        let version = || missing(c"Abstract_VM_Version", c"_vm_major_version");
+        let feature = structs.feature().ok_or_else(version)?;
+        // What other places are distances from, as most versions have it, and pointers to them, from JDK 9 to JDK 22.
+        let pointers = structs.offset(c"CompiledMethod", c"_method").is_some();
+        let apart = structs.offset(c"nmethod", c"_immutable_data").is_some();
+        let compiled = if pointers { c"CompiledMethod" } else { c"nmethod" };
+        let place = |pointer: &'static CStr, distance: &'static CStr| match pointers {
+            true => ask.offset(c"CompiledMethod", pointer).map(Place::Pointer),
+            false => ask.offset(c"nmethod", distance).map(Place::Distance),
+        };
+        let places = ask.offset(c"nmethod", c"_scopes_pcs_offset")?;
+        let scopes = if apart {
             Scopes::Apart {
                 memory: ask.offset(c"nmethod", c"_immutable_data")?,
-                places: ask.offset(c"nmethod", c"_scopes_pcs_offset")?,
+                places,
                 descriptions: ask.offset(c"nmethod", c"_scopes_data_offset")?,
             }
         } else {
             Scopes::Inside {
-                places: ask.offset(c"nmethod", c"_scopes_pcs_offset")?,
+                places,
                 behind: ask.offset(c"nmethod", c"_dependencies_offset")?,
-                descriptions: ask.offset(c"CompiledMethod", c"_scopes_data_begin")?,
+                descriptions: place(c"_scopes_data_begin", c"_scopes_data_offset")?,
             }
         };
-        let metadata = match distances {
+        let metadata = match apart {
             true => Metadata::Apart {
                 memory: ask.offset(c"CodeBlob", c"_mutable_data")?,
                 behind: ask.offset(c"CodeBlob", c"_relocation_size")?,
             },
             false => Metadata::Inside(ask.offset(c"nmethod", c"_metadata_offset")?),
         };
-        let compiled = if distances { c"nmethod" } else { c"CompiledMethod" };
-        let deoptimised = |pointer: &'static CStr, distance: &'static CStr| match distances {
-            true => ask.offset(compiled, distance).map(Place::Distance),
-            false => ask.offset(compiled, pointer).map(Place::Pointer),
-        };
-        let code_low = ask.word(c"CodeCache", c"_low_bound")?;
+        let heaps = heaps(&ask)?;
         let interpreter = ask.word(c"AbstractInterpreter", c"_code")?;
         let buffer = read_word(interpreter + ask.offset(c"StubQueue", c"_stub_buffer")?);
         let limit = read_int(interpreter + ask.offset(c"StubQueue", c"_buffer_limit")?);
         Ok(Layout {
-            major_version: ask.int(c"Abstract_VM_Version", c"_vm_major_version")?,
+            feature,
             thread_anchor: ask.offset(c"JavaThread", c"_anchor")?,
             thread_stack_base: ask.offset(c"JavaThread", c"_stack_base")?,
             thread_state: ask.offset(c"JavaThread", c"_thread_state")?,
@@ -161,31 +168,38 @@ impl Layout {
             continuation_return: ask.word(c"ContinuationEntry", c"_return_pc").unwrap_or(0),
             methods: MethodLayout::of(structs).map_err(Unwalkable::Missing)?,
             interpreter: (buffer, buffer + limit.max(0) as usize),
-            code: (code_low, ask.word(c"CodeCache", c"_high_bound")?),
-            heaps: heaps(&ask)?,
+            // Since JDK 9 they also have the class, in front of it.
+            interpreted_bytecode: if feature < 9 { 7 } else { 8 },
+            code: code_bounds(&ask, &heaps)?,
+            heaps,
             block_used: ask.offset(c"HeapBlock::Header", c"_used")?,
             block_size: ask.size(c"HeapBlock")?,
             blob_name: ask.offset(c"CodeBlob", c"_name")?,
             blob_size: ask.offset(c"CodeBlob", c"_size")?,
             blob_frame_size: ask.offset(c"CodeBlob", c"_frame_size")?,
             blob_frame_complete: ask.offset(c"CodeBlob", c"_frame_complete_offset")?,
-            blob_code: match distances {
-                true => Place::Distance(ask.offset(c"CodeBlob", c"_code_offset")?),
-                false => Place::Pointer(ask.offset(c"CodeBlob", c"_code_begin")?),
+            blob_code: match pointers {
+                true => Place::Pointer(ask.offset(c"CodeBlob", c"_code_begin")?),
+                false => Place::Distance(ask.offset(c"CodeBlob", c"_code_offset")?),
             },
             compiled_method: ask.offset(compiled, c"_method")?,
             compiled_level: ask.offset(c"nmethod", c"_comp_level")?,
             compiled_entry_bci: ask.offset(c"nmethod", c"_entry_bci")?,
-            compiled_entry: match distances {
+            compiled_entry: match apart {
                 true => Place::ShortDistance(ask.offset(c"nmethod", c"_verified_entry_offset")?),
                 false => Place::Pointer(ask.offset(c"nmethod", c"_verified_entry_point")?),
             },
             compiled_loop_entry: ask.offset(c"nmethod", c"_osr_entry_point")?,
             compiled_original_pc: ask.offset(c"nmethod", c"_orig_pc_offset")?,
-            compiled_deoptimised: [
-                deoptimised(c"_deopt_handler_begin", c"_deopt_handler_offset")?,
-                deoptimised(c"_deopt_mh_handler_begin", c"_deopt_mh_handler_offset")?,
-            ],
+            compiled_deoptimised: match feature {
+                // Since JDK 26 calls of method handles have no place of their own.
+                26.. => [place(c"", c"_deopt_handler_entry_offset")?; 2],
+                ..9 => [place(c"", c"_deoptimize_offset")?, place(c"", c"_deoptimize_mh_offset")?],
+                _ => [
+                    place(c"_deopt_handler_begin", c"_deopt_handler_offset")?,
+                    place(c"_deopt_mh_handler_begin", c"_deopt_mh_handler_offset")?,
+                ],
+            },
             scopes,
             metadata,
         })
@@ -194,9 +208,16 @@ impl Layout {
 
 /// Where the heaps of the code cache are; that does not change once the VM is up.
 fn heaps(ask: &Ask<'_>) -> Result<[Heap; MOST_HEAPS], Unwalkable> {
-    let list = ask.word(c"CodeCache", c"_heaps")?;
-    let length = read_int(list + ask.offset(c"GrowableArrayBase", c"_len")?);
-    let data = read_word(list + ask.offset(c"GrowableArray<int>", c"_data")?);
+    let (length, data) = match ask.0.address(c"CodeCache", c"_heap") {
+        // Before JDK 9 there is one.
+        Some(only) => (1, only as usize),
+        None => {
+            let list = ask.word(c"CodeCache", c"_heaps")?;
+            let old = ask.0.offset(c"GenericGrowableArray", c"_len");
+            let length = old.map_or_else(|| ask.offset(c"GrowableArrayBase", c"_len"), Ok)?;
+            (read_int(list + length), read_word(list + ask.offset(c"GrowableArray<int>", c"_data")?))
+        }
+    };
     let memory = ask.offset(c"CodeHeap", c"_memory")?;
     let segments = ask.offset(c"CodeHeap", c"_segmap")?;
     let shift = ask.offset(c"CodeHeap", c"_log2_segment_size")?;
@@ -213,6 +234,14 @@ fn heaps(ask: &Ask<'_>) -> Result<[Heap; MOST_HEAPS], Unwalkable> {
         };
     }
     Ok(heaps)
+}
+
+/// Where code is, all heaps together.
+fn code_bounds(ask: &Ask<'_>, heaps: &[Heap]) -> Result<(usize, usize), Unwalkable> {
+    match (ask.0.address(c"CodeCache", c"_heap"), heaps) {
+        (Some(_), [only, ..]) => Ok((only.low, only.high)),
+        _ => Ok((ask.word(c"CodeCache", c"_low_bound")?, ask.word(c"CodeCache", c"_high_bound")?)),
+    }
 }
 
 /// Questions that must have an answer.
@@ -234,11 +263,6 @@ impl Ask<'_> {
     fn word(&self, structure: &CStr, field: &CStr) -> Result<usize, Unwalkable> {
         let address = self.0.address(structure, field).ok_or_else(|| missing(structure, field))?;
         Ok(read_word(address as usize))
-    }
-
-    fn int(&self, structure: &CStr, field: &CStr) -> Result<i32, Unwalkable> {
-        let address = self.0.address(structure, field).ok_or_else(|| missing(structure, field))?;
-        Ok(read_int(address as usize))
     }
 }
 

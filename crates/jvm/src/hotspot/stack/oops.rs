@@ -38,7 +38,8 @@ impl Oops {
     pub fn of(structs: &Structs, memory: Memory, narrow: bool) -> Option<Oops> {
         // As JDKs of different ages call it.
         let word = |names: [&std::ffi::CStr; 2]| {
-            let address = names.iter().find_map(|name| structs.address(c"CompressedOops", name))?;
+            let names = names.iter().flat_map(|name| [(c"CompressedOops", name), (c"Universe", name)]);
+            let address = names.into_iter().find_map(|(of, name)| structs.address(of, name))?;
             memory.word(address as usize)
         };
         let narrow = match narrow {

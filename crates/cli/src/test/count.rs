@@ -1,0 +1,131 @@
+//! Runs the command of a suite, and counts what its tests do.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+
+use quipu_gate::suite::{self, Work};
+use quipu_profile::Profile;
+
+use crate::collect;
+use crate::deterministic;
+use crate::exit::{DONE, Failure};
+use crate::kinds;
+use crate::launch::{self, Reach, RunDirectory};
+
+/// What a run of the command has shown.
+pub(crate) struct Counted {
+    /// A tree for each test.
+    pub profile: Profile,
+    pub tests: BTreeMap<String, Work>,
+    /// How many tests ran at a time, unless it was one after the other.
+    pub at_a_time: Option<String>,
+    /// The command's own.
+    pub status: u8,
+}
+
+/// How closely to look.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// As much as the numbers need.
+    Numbers,
+    /// Also which line it is.
+    Lines,
+}
+
+/// How tests are run.
+pub(crate) struct Runner<'a> {
+    pub command: &'a [OsString],
+    pub arena_limit: Option<u64>,
+    /// All tests run once before they are counted.
+    pub warm: bool,
+    /// What the command prints goes to standard error.
+    pub quiet: bool,
+    /// Whether somebody told it to end.
+    pub told: Cell<bool>,
+}
+
+impl Runner<'_> {
+    /// Runs the command once; its status if it failed and no test was counted. Of all tests, or of those that are named as
+    /// [`suite::selectors`] does.
+    pub fn count(
+        &self,
+        detail: Detail,
+        only: Option<&BTreeSet<String>>,
+    ) -> anyhow::Result<Result<Counted, u8>> {
+        let directory = RunDirectory::new()?;
+        let chosen = kinds::for_tests(self.arena_limit, detail == Detail::Lines)?;
+        let mut flags = launch::waiting_flags(&chosen, &directory, &deterministic::flags_for_tests())?;
+        if self.warm {
+            flags.push("-Dquipu.warm=true".into());
+        }
+        if let Some(only) = only {
+            let file = directory.0.join("only.txt");
+            fs::write(&file, only.iter().map(|test| format!("{test}\n")).collect::<String>())?;
+            flags.push(format!("-Dquipu.only={}", file.display()).into());
+        }
+        let ended = launch::run(self.command, &flags, Reach::All { quiet: self.quiet }, &directory)?;
+        self.told.set(ended.told);
+        let status = ended.status;
+        let mut all = collect::all_in(&directory.0)?;
+        let root = std::env::current_dir().unwrap_or_default().to_string_lossy().into_owned();
+        all.iter_mut().for_each(|profile| suite::relative_to(profile, &root));
+        let at_a_time = at_a_time(&all);
+        if let Some(how) = at_a_time.as_ref().filter(|_| detail == Detail::Numbers && only.is_none()) {
+            eprintln!(
+                "quipu: tests ran {how}: each is counted on its own, but what they do to each other, and which of them fills \
+                 a cache, is not the same each time. Let them run one after the other"
+            );
+        }
+        let profiles = all.iter().map(suite::of_tests);
+        let with_tests: Vec<Profile> = profiles.filter(|profile| !profile.threads().is_empty()).collect();
+        if !status.success() {
+            let program = self.command.first().map(|program| Path::new(program).display().to_string());
+            let (name, status) = (program.unwrap_or_default(), launch::exit_status(status));
+            if with_tests.is_empty() {
+                eprintln!("quipu: {name} ended with status {status}: nothing is compared");
+                return Ok(Err(status));
+            }
+            eprintln!(
+                "quipu: {name} ended with status {status}; the tests that ran are compared, those that failed, too"
+            );
+        }
+        let mut notes: Vec<_> = with_tests.iter().flat_map(|profile| profile.meta.extra.clone()).collect();
+        notes.sort();
+        let mut profile = collect::merge(with_tests)?.ok_or_else(|| {
+            Failure::target(
+                "no test was counted: no JVM ran tests with the JUnit Platform (JUnit 5 or newer, or JUnit 4 through \
+                 its vintage engine). Gradle runs no tests that are up to date, and gives a daemon's workers another \
+                 environment: add --rerun, and leave --daemon out",
+            )
+        })?;
+        profile.meta.extra = notes;
+        profile.meta.options.extend(chosen.recorded());
+        for (cause, n) in &profile.meta.lost {
+            eprintln!("quipu: not counted: {}", quipu_profile::lost_in_words(cause, *n));
+        }
+        let tests = suite::works(&profile);
+        let status = if status.success() { DONE } else { launch::exit_status(status) };
+        Ok(Ok(Counted { profile, tests, at_a_time, status }))
+    }
+}
+
+/// `in 2 JVMs at a time`, `on 4 threads at a time`; none if tests ran one after the other. Tests at the same time are counted
+/// apart, but can disturb each other.
+fn at_a_time(all: &[Profile]) -> Option<String> {
+    let threads = |profile: &Profile| suite::threads_of_tests(profile).iter().map(|t| t.threads).sum::<u64>();
+    let with_tests: Vec<&Profile> = all.iter().filter(|profile| threads(profile) > 0).collect();
+    let most = with_tests.iter().map(|profile| threads(profile)).max().unwrap_or(0);
+    if most > 1 {
+        return Some(format!("on {most} threads"));
+    }
+    let spans: Vec<(u64, u64)> = with_tests
+        .iter()
+        .filter_map(|profile| Some((profile.run.started?, profile.run.started? + profile.run.duration?)))
+        .collect();
+    let others = |at: u64| spans.iter().filter(|(began, ended)| *began <= at && at < *ended).count();
+    let jvms = spans.iter().map(|(began, _)| others(*began)).max().unwrap_or(0);
+    (jvms > 1).then(|| format!("in {jvms} JVMs at a time"))
+}

@@ -1,0 +1,37 @@
+//! What the rewriter has to be told, and asks for.
+
+use quipu_classfile::ClassFile;
+
+use crate::Call;
+
+/// What the rewriter asks about other classes, and ids that it is given.
+pub trait Known {
+    /// The opaque method that a call runs, or may run.
+    fn opaque(&self, call: &Call<'_>) -> Option<OpaqueCallee>;
+
+    /// Whether a method of a class may run where an opaque one was called. Asked only where some methods have no
+    /// contexts.
+    fn overrides_opaque(&self, class: &ClassFile<'_>, name: &[u8], descriptor: &[u8]) -> bool {
+        let _ = (class, name, descriptor);
+        true
+    }
+
+    /// The number of an instruction that an instrument tells from all others; the same whenever its class is rewritten.
+    /// `None` if there are no more numbers.
+    fn site(&self, method: u32, bci: u32) -> Option<u32> {
+        let _ = (method, bci);
+        None
+    }
+}
+
+/// An opaque method at the end of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpaqueCallee {
+    /// Its id.
+    pub id: u32,
+    /// Whether nothing else can be at the end of the call. If not, whether it was is known after the call: something
+    /// else would have counted itself.
+    pub certain: bool,
+    /// Whether nothing is known of it but that it might be opaque. The reader of the counts must learn whether it was.
+    pub presumed: bool,
+}

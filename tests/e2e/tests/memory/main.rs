@@ -1,0 +1,4 @@
+//! What is allocated, and what took place when.
+
+mod sampled;
+mod timeline;

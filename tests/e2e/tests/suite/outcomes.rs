@@ -1,0 +1,132 @@
+//! What `quipu test` says and ends with when more than the numbers is at stake.
+
+use quipu_e2e::{Command, Jdk, jdks, tools};
+
+use crate::project::Project;
+use crate::{INSERT, LONGER};
+
+const SORTING: &str = "src/main/java/com/acme/Sorting.java";
+
+/// What is said does not depend on the JDK.
+fn newest() -> Jdk {
+    jdks::find().into_iter().max_by_key(|jdk| jdk.feature).expect("a JDK")
+}
+
+#[test]
+fn a_failing_build_is_told_from_a_failing_gate() {
+    let project = Project::new(&newest());
+    assert_eq!(project.test_without_maven(&["--update", "--once"]).status, Some(0));
+    let failing = "package com.acme;\n\
+        class FailingTest { @org.junit.jupiter.api.Test void fails() { throw new AssertionError(); } }\n";
+    project.write("src/test/java/com/acme/FailingTest.java", failing);
+    let built = project.test_without_maven(&[]);
+    assert_eq!(built.status, Some(1), "the launcher's own: {}", built.said);
+    assert!(built.said.contains("ended with status 1"), "{}", built.said);
+    assert!(built.out.contains("PASSED: bytecodes of 44 tests as in the baseline"), "{}", built.said);
+    // The new one has nothing to be compared with.
+    let line = built.out.lines().find(|line| line.contains("FailingTest.fails()")).unwrap_or_default();
+    assert!(line.ends_with(" new") && !line.contains("new new") && !line.contains(" 0 "), "{line}");
+    project.edit(SORTING, &[(INSERT, LONGER)]);
+    let both = project.test_without_maven(&[]);
+    assert_eq!(both.status, Some(4), "{}", both.said);
+    assert!(
+        both.out.contains("FAILED: bytecodes of 4 of 44 tests grew by more than 1 % and 100"),
+        "{}",
+        both.said
+    );
+    let left = project.test_without_maven(&["--update"]);
+    assert_eq!(left.status, Some(1), "{}", left.said);
+    assert!(left.said.contains("is left as it is"), "{}", left.said);
+}
+
+#[test]
+fn tests_that_did_not_run_are_a_count_and_those_that_shrank_are_too() {
+    let project = Project::new(&newest());
+    project.edit(SORTING, &[(INSERT, LONGER)]);
+    assert_eq!(project.test_without_maven(&["--update", "--once"]).status, Some(0));
+    project.edit(SORTING, &[(LONGER, INSERT)]);
+    project.compile();
+    let some = project.test_selected(&[], &["-c", "com.acme.SortingTest"]);
+    assert_eq!(some.status, Some(0), "{}", some.said);
+    assert!(some.out.contains("tests of the baseline did not run"), "{}", some.said);
+    assert!(!some.out.contains("gone"), "{}", some.said);
+    assert!(some.out.contains(" tests shrank, none grew"), "{}", some.said);
+    assert!(some.out.starts_with("PASSED: bytecodes of 4 of "), "{}", some.said);
+}
+
+#[test]
+fn merge_conflicts_are_named_and_an_update_resolves_them() {
+    let project = Project::new(&newest());
+    assert_eq!(project.test_without_maven(&["--update", "--once"]).status, Some(0));
+    let text = project.read("quipu-tests.txt");
+    let line = text.lines().find(|line| line.contains("SortingTest.sortsOne()")).expect("a test");
+    let conflict = format!("<<<<<<< HEAD\n{line} max=7%\n=======\n{line}\n>>>>>>> other\n");
+    project.write("quipu-tests.txt", &text.replace(&format!("{line}\n"), &conflict));
+    let refused = project.test_without_maven(&[]);
+    assert_eq!(refused.status, Some(2), "{}", refused.said);
+    assert!(refused.said.contains("it has a merge conflict. Run with --update"), "{}", refused.said);
+    let updated = project.test_without_maven(&["--update", "--once"]);
+    assert_eq!(updated.status, Some(0), "{}", updated.said);
+    assert_eq!(project.read("quipu-tests.txt"), text.replace(line, &format!("{line} max=7%")));
+}
+
+#[test]
+fn another_jdk_is_told_in_every_form_and_so_is_growth_within_the_floor() {
+    let project = Project::new(&newest());
+    assert_eq!(project.test_without_maven(&["--update", "--once"]).status, Some(0));
+    let text = project.read("quipu-tests.txt");
+    project.write("quipu-tests.txt", &text.replacen("jvm: ", "jvm: Another ", 1));
+    for (option, words) in
+        [("--markdown", "Not compared"), ("--json", "\"not_compared\": \"quipu-tests.txt is of")]
+    {
+        let refused = project.test_without_maven(&[option]);
+        assert_eq!(refused.status, Some(2), "{}", refused.said);
+        assert!(refused.out.contains(words) && refused.out.contains("another JDK"), "{}", refused.said);
+    }
+    // sortsOne() does 87: 20 more are many percent, and nothing.
+    let less = text.replace("sortsOne() bytecodes=87", "sortsOne() bytecodes=67");
+    assert_ne!(less, text);
+    project.write("quipu-tests.txt", &less);
+    let held = project.test_without_maven(&[]);
+    assert_eq!(held.status, Some(0), "{}", held.said);
+    assert!(held.out.contains("bytecodes of 1 of 43 tests grew, within their limits"), "{}", held.said);
+    let strict = project.test_without_maven(&["--max-absolute", "0", "--once"]);
+    assert_eq!(strict.status, Some(1), "{}", strict.said);
+}
+
+#[test]
+fn threads_that_tests_start_are_told() {
+    const TEST: &str = "package com.acme;\n\
+        class ThreadsTest {\n\
+            @org.junit.jupiter.api.Test void startsThem() throws Exception {\n\
+                for (int i = 0; i < 3; i++) { Thread t = new Thread(() -> Sorting.numbers(100)); t.start(); t.join(); }\n\
+            }\n\
+        }\n";
+    let project = Project::new(&newest());
+    project.write("src/test/java/com/acme/ThreadsTest.java", TEST);
+    let made = project.test_without_maven(&["--update", "--once"]);
+    assert_eq!(made.status, Some(0), "{}", made.said);
+    let line = made.said.lines().find(|line| line.contains("ThreadsTest.startsThem()")).unwrap_or_default();
+    assert!(line.contains(" bytecodes on its own thread; 3 threads were started"), "{}", made.said);
+    assert_eq!(made.said.matches("started, which are not in it").count(), 1, "{}", made.said);
+}
+
+#[test]
+fn tests_of_the_same_name_in_two_modules_are_two() {
+    let project = Project::new(&newest());
+    project.compile();
+    let script = "for part in one two; do mkdir -p parts/$part; (cd parts/$part && \"$@\") || exit; done";
+    let console = crate::project::console();
+    let java = newest().home.join("bin/java");
+    let mut quipu = Command::new(&tools().quipu);
+    quipu.args(["test", "--update", "--once", "--", "sh", "-c", script, "sh"]).arg(java);
+    quipu.args(["-jar", &console, "execute", "-cp", "../../classes", "-c", "com.acme.MoneyTest"]);
+    quipu.args(["--details=none", "--disable-banner"]);
+    let made = project.outcome(quipu);
+    assert_eq!(made.status, Some(0), "{}", made.said);
+    let baseline = project.read("quipu-tests.txt");
+    for part in ["parts/one", "parts/two"] {
+        assert!(baseline.contains(&format!("\n{part}/com.acme.MoneyTest.adds() bytecodes=")), "{baseline}");
+    }
+    assert!(!baseline.contains("runs=2"), "{baseline}");
+}
