@@ -1,5 +1,5 @@
 """Regressions of one percent, planted at random places of Commons Codec."""
-import collections, json, os, random, shutil, subprocess, zipfile
+import collections, json, os, random, shutil, subprocess, sys, zipfile
 
 from suites import Suite, jar, work
 
@@ -14,21 +14,31 @@ public final class Planted {
 EACH = 4
 
 
-def places(quipu, profile):
-    """Methods of the library with the tests that call them: (class, method, source line, test class, calls, bytecodes of the test)."""
+def baseline(path):
+    """Bytecodes of the tests of a baseline, of those that ran once and do the same each time."""
+    tests = {}
+    for line in open(path, encoding="utf-8"):
+        name, found, facts = line.rstrip().partition(" bytecodes=")
+        if found and not name.endswith("]") and " runs=" not in name:
+            tests[name] = int(facts.split()[0])
+    return tests
+
+
+def places(quipu, profile, tests):
+    """Methods of the library with the tests that call them: (class, method, descriptor, test, calls, bytecodes of the test)."""
     rows = json.loads(subprocess.run([quipu, "report", profile, "--by", "tree", "--json"], check=True, capture_output=True).stdout)["rows"]
-    totals, calls = {}, collections.Counter()
+    calls = collections.Counter()
     for row in rows:
-        if row["parent"] is None:
-            totals[row["thread"]] = row["bytecodes"]["total"]
-        elif row["class"].startswith("org.apache.commons.codec.") and not row["class"].split("$")[0].endswith("Test"):
-            calls[row["thread"], row["class"], row["method"]] += row["calls"]
-    for (test, owner, method), count in sorted(calls.items()):
-        total = totals.get(test, 0)
+        # Of a method that ran several times, with other parameters or in several classes, a tree has all runs together.
+        if row["parent"] is not None and row["thread"] in tests and row["class"].startswith("org.apache.commons.codec.") \
+                and not row["class"].split("$")[0].endswith("Test"):
+            calls[row["thread"], row["class"], row["method"], row["descriptor"]] += row["calls"]
+    for (test, owner, method, descriptor), count in sorted(calls.items()):
+        total = tests[test]
         usual = method.isidentifier() and not method.startswith("lambda$") and "$" not in owner
         # Large enough that a percent is beyond the floor, and called seldom enough that one statement is not more.
-        if usual and total >= 20_000 and count * EACH <= total // 100 and "[class" not in test:
-            yield owner, method, test, count, total
+        if usual and count and total >= 20_000 and count * EACH <= total // 100:
+            yield owner, method, descriptor, test, count, total
 
 
 class Sources:
@@ -42,18 +52,18 @@ class Sources:
                 archive.extractall(self.folder)
         self.lines = {}
 
-    def first_line(self, owner, method):
+    def first_line(self, owner, method, descriptor):
         """Where the method's code begins, from the class file that was published."""
-        out = subprocess.run(["javap", "-l", "-p", "-cp", self.suite.jars[0], owner], capture_output=True, text=True).stdout
-        found, inside = [], False
-        for line in out.splitlines():
-            if line.startswith("  ") and not line.startswith("   ") and "(" in line:
-                inside = line.split("(")[0].split()[-1] == method
-                found += [None] if inside else []
-            elif inside and line.strip().startswith("line ") and found[-1] is None:
-                found[-1] = int(line.split()[1].rstrip(":"))
-        # Of overloads the last, which the others often call.
-        return found[-1] if found else None
+        out = subprocess.run(["javap", "-l", "-s", "-p", "-cp", self.suite.jars[0], owner], capture_output=True, text=True).stdout
+        name = inside = None
+        for line in (line.strip() for line in out.splitlines()):
+            if line.endswith(";") and "(" in line:
+                name, inside = line.split("(")[0].split()[-1], False
+            elif line.startswith("descriptor: "):
+                inside = name == method and line.split()[1] == descriptor
+            elif inside and line.startswith("line "):
+                return int(line.split()[1].rstrip(":"))
+        return None
 
     def plant(self, owner, line, statements):
         """A jar directory with the library changed, or none if that does not compile."""
@@ -80,37 +90,39 @@ def regressions(quipu, home, wanted, run, stop):
     suite.build()
     profile = os.path.join(suite.folder, "quipu-tests.quipu")
     chance = random.Random(20)
-    candidates = list(places(quipu, profile))
+    candidates = list(places(quipu, profile, baseline(os.path.join(suite.folder, "quipu-tests.txt"))))
     chance.shuffle(candidates)
     sources, tried, found, named = Sources(suite), 0, 0, 0
-    used = set()
-    for owner, method, test, count, total in candidates:
+    used, skipped = set(), 0
+    for owner, method, descriptor, test, count, total in candidates:
         if tried == wanted or stop():
             break
-        if (owner, method) in used:
+        if (owner, method, descriptor) in used:
             continue
-        line = sources.first_line(owner, method)
+        used.add((owner, method, descriptor))
+        line = sources.first_line(owner, method, descriptor)
         statements = -(-total * 105 // (100 * 100 * EACH * count))
         changed = line and sources.plant(owner, line, statements)
         if not changed:
+            # Where a statement cannot stand before the first line of the method.
+            skipped += 1
             continue
-        used.add((owner, method))
         test_class = test.split("(")[0].rsplit(".", 1)[0]
-        baseline = os.path.join(suite.folder, "planted.txt")
+        planted = os.path.join(suite.folder, "planted.txt")
         command = suite.command()
         at = command.index("--scan-class-path")
         command[at:at + 2] = ["-c", test_class]
-        before = run([quipu, "test", "--update", "--once", "--baseline", baseline, "--"] + command, suite.folder)
+        before = run([quipu, "test", "--update", "--once", "--baseline", planted, "--"] + command, suite.folder)
         after = list(command)
         at = after.index("-cp") + 1
         after[at] = changed + ":" + after[at]
-        _, status, out, said = run([quipu, "test", "--baseline", baseline, "--"] + after, suite.folder)
+        _, status, out, said = run([quipu, "test", "--baseline", planted, "--"] + after, suite.folder)
         if before[1] != 0 or "FAILED" not in out and "PASSED" not in out:
-            continue
+            sys.exit(f"{owner}.{method}: {test_class} cannot be run alone\n{before[3][-1500:]}\n{said[-1500:]}")
         tried += 1
         found += status == 1
         named += f"{owner}.{method}" in out
         growth = 100 * statements * EACH * count / total
         print(f"{tried}. {owner}.{method}, {statements} statements more in each of {count} calls, {growth:.2f} % of {test}: "
               f"{'found' if status == 1 else 'NOT FOUND'}{', named' if owner + '.' + method in out else ''}", flush=True)
-    print(f"JDK {suite.feature}: {found} of {tried} found, {named} named by their method", flush=True)
+    print(f"JDK {suite.feature}: {found} of {tried} found, {named} named by their method; {skipped} other places cannot be compiled", flush=True)

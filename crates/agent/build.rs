@@ -1,21 +1,25 @@
-//! Compiles the Java runtime and embeds its classes.
+//! Compiles the Java runtime and embeds its classes, packed.
 //!
 //! The sources say `package quipu.runtime`, which is where they live when a jar is instrumented offline.
 //! Inside a target JVM they are defined by the boot loader as `java.quipu` instead: every class loader
 //! delegates `java.*` to it, even those (OSGi, application servers) that hide everything else.
 
 use std::error::Error;
+use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Classes that are defined together: what they are for, which is the name of the list in the agent, and their names in the
+#[path = "build/pack.rs"]
+mod pack;
+
+/// Classes that are defined together: what they are for, which is the name of the group in the agent, and their names in the
 /// order in which they must be defined: each needs only those before.
 type Group = (&'static str, &'static [&'static str]);
 
 /// The classes of `java.quipu`. Their sources are in folders of `java/runtime`, one for each kind that inserts code and each
 /// thing that few need; how many of them are defined depends on what is asked for.
-const RUNTIME: [Group; 7] = [
+const RUNTIME: [Group; 10] = [
     // Whatever is inserted. A cursor has a stack, should bytecodes be sampled.
     (
         "runtime",
@@ -24,12 +28,15 @@ const RUNTIME: [Group; 7] = [
             "Natives",
             "Watcher",
             "ReifiedStack",
+            "Ledger",
             "Cursor",
             "Link",
             "Chain",
             "Cursors",
             "Tally",
             "Direct",
+            "Kinds$Kind",
+            "Kinds",
             "Probe",
         ],
     ),
@@ -52,10 +59,16 @@ const RUNTIME: [Group; 7] = [
     ),
     // What counting costs.
     ("calibration", &["Calibrated"]),
+    // Everything that is made.
+    ("alloc", &["Made"]),
     // Waiting for locks.
     ("locks", &["Parking"]),
+    // Everything that is locked.
+    ("held", &["Held"]),
+    // Times below a root.
+    ("root", &["Timer"]),
     // Tests that are waited for.
-    ("test", &["Tests"]),
+    ("test", &["Tests", "Reflected"]),
     // Code that profiles itself.
     ("steering", &["Steering"]),
 ];
@@ -129,24 +142,24 @@ fn main() -> Result<(), Box<dyn Error>> {
     if !output.status.success() {
         return Err(format!("javac failed:\n{}", String::from_utf8_lossy(&output.stderr)).into());
     }
+    let (mut source, mut groups, mut all) = (String::new(), String::new(), Vec::new());
     for (group, names) in RUNTIME {
         let api = AGENT_API.iter().filter(|_| group == "agent").map(|name| format!("quipu/{name}"));
-        let names = api.chain(names.iter().map(|name| format!("java/quipu/{name}")));
-        fs::write(out.join(format!("{group}_classes.rs")), list(&classes, &names.collect::<Vec<_>>()))?;
+        let (begin, mut list, group) = (all.len(), String::new(), group.to_uppercase());
+        for name in api.chain(names.iter().map(|name| format!("java/quipu/{name}"))) {
+            let class = fs::read(classes.join(format!("{name}.class")))?;
+            write!(list, "(c\"{name}\", {}), ", class.len())?;
+            all.extend(class);
+        }
+        writeln!(source, "pub const {group}: Group = Group {{ classes: &[{list}], begin: {begin} }};")?;
+        write!(groups, "{group}, ")?;
     }
+    let packed = out.join("classes.lz4");
+    fs::write(&packed, pack::pack(&all))?;
+    writeln!(source, "static PACKED: &[u8] = include_bytes!({packed:?});")?;
+    writeln!(source, "#[cfg(test)]\nconst ALL: &[Group] = &[{groups}];")?;
+    fs::write(out.join("classes.rs"), source)?;
     Ok(())
-}
-
-/// Rust source of a slice with the names and bytes of classes.
-fn list(classes: &Path, names: &[String]) -> String {
-    let rows: String = names
-        .iter()
-        .map(|name| {
-            let file = classes.join(format!("{name}.class"));
-            format!("    (c\"{name}\", include_bytes!({:?})),\n", file.display().to_string())
-        })
-        .collect();
-    format!("&[\n{rows}]\n")
 }
 
 fn write_source(dir: &Path, name: &str, text: &str) -> std::io::Result<PathBuf> {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const SHARED: [(&str, &[&str]); 3] = [
-    ("shared", &["Cursor", "Chain", "Cursors", "Link"]),
+    ("shared", &["Cursor", "Chain", "Cursors", "Ledger", "Link"]),
     ("exact", &["Probe", "Tally"]),
     ("bytecodes", &["ReifiedStack", "Sampler", "Watcher"]),
 ];

@@ -41,7 +41,7 @@ go_pprof() {
     GOBIN=$work/bin go install github.com/google/pprof@latest >"$work/go.log" 2>&1
 }
 
-cargo run --quiet -p quipu-formats --example export_samples -- "$samples"
+cargo run --locked --quiet --example export_samples -- "$samples"
 
 if ! node_modules; then
     skip "npm cannot install ${node_packages[*]} (see $work/npm.log); nothing can be compared without them"

@@ -12,11 +12,15 @@ public class Contended {
     private static final ReentrantLock LOCK = new ReentrantLock();
 
     private static long waited;
+    private static long milliseconds = 10;
 
     public static void main(String[] arguments) throws Exception {
         boolean monitor = arguments[0].equals("monitor");
         int threads = Integer.parseInt(arguments[1]);
         int rounds = Integer.parseInt(arguments[2]);
+        if (arguments.length > 3) {
+            milliseconds = Long.parseLong(arguments[3]);
+        }
         CyclicBarrier barrier = new CyclicBarrier(threads + 1);
         List<Thread> all = new ArrayList<>();
         for (int i = 0; i < threads; i++) {
@@ -65,7 +69,7 @@ public class Contended {
                 Thread.yield();
             }
         }
-        long end = System.nanoTime() + 10_000_000;
+        long end = System.nanoTime() + milliseconds * 1_000_000;
         while (System.nanoTime() < end) {
             Thread.yield();
         }

@@ -40,7 +40,18 @@ public class Overflows {
     static int d(int n, int seed, double x, String s, long y) {
         StringBuilder made = new StringBuilder();
         made.append(s).append(n % 10);
-        return a(n + made.length(), seed + (int) y);
+        // Whatever is thrown in here, the lock is let go of.
+        synchronized (made) {
+            // Also where that waits.
+            if ((n & 127) == 5) {
+                try {
+                    made.wait(1);
+                } catch (InterruptedException e) {
+                    throw new IllegalStateException(e);
+                }
+            }
+            return a(n + made.length(), seed + (int) y);
+        }
     }
 
     /** Goes down by so many small steps before anything else. */

@@ -2,18 +2,15 @@
 //!
 //! All of it runs before anything is instrumented, and without it nothing of it is there.
 
-use std::ffi::CStr;
 use std::sync::OnceLock;
 
 use quipu_jvm::jni::kind;
 use quipu_jvm::{Class, Env, Error, Global, MethodId, sys};
 
+use crate::classes;
 use crate::dialect;
 use crate::options::JavaAgent;
 use crate::session::Session;
-
-/// The API and what brings agents in, in the order in which they can be defined.
-const CLASSES: &[(&CStr, &[u8])] = include!(concat!(env!("OUT_DIR"), "/agent_classes.rs"));
 
 struct Activation {
     class: Global<kind::Class>,
@@ -50,8 +47,8 @@ pub fn remove(env: &Env<'_>) -> Result<(), Error> {
 
 fn define(session: &Session, env: &Env<'_>) -> Result<Activation, Error> {
     let mut last: Option<Class<'_>> = None;
-    for (name, bytes) in CLASSES {
-        last = Some(dialect::define(env, session.jvmti, name, bytes)?);
+    for (name, bytes) in classes::AGENT.unpack() {
+        last = Some(dialect::define(env, session.jvmti, name, &bytes)?);
     }
     let class = match last {
         Some(class) => class,

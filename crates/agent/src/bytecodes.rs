@@ -1,19 +1,16 @@
 //! Samples every so many bytecodes: what the agent does for the Java class `Sampler`, defined when it is first needed.
 
 use std::cell::UnsafeCell;
-use std::ffi::CStr;
 use std::sync::OnceLock;
 
 use quipu_arena::layout::{header, stack};
 use quipu_jvm::jni::kind;
 use quipu_jvm::{Env, Error, Global, MethodId, Thread, sys};
 
+use crate::classes;
 use crate::dialect;
 use crate::options::BytecodeSampling;
 use crate::session::Session;
-
-/// In the order in which they can be defined; the last is the sampler.
-const CLASSES: &[(&CStr, &[u8])] = include!(concat!(env!("OUT_DIR"), "/bytecodes_classes.rs"));
 
 struct Sampler {
     class: Global<kind::Class>,
@@ -55,8 +52,8 @@ pub fn define(session: &Session, env: &Env<'_>, wanted: &BytecodeSampling) -> Re
         return Ok(());
     }
     let mut last = None;
-    for (name, bytes) in CLASSES {
-        last = Some(dialect::define(env, session.jvmti, name, bytes)?);
+    for (name, bytes) in classes::BYTECODES.unpack() {
+        last = Some(dialect::define(env, session.jvmti, name, &bytes)?);
     }
     let Some(class) = last else { return Ok(()) };
     // Looking the methods up initialises the class: instrumented code must never be the first to do so.

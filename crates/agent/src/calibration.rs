@@ -17,14 +17,13 @@ use quipu_jvm::jni::kind;
 use quipu_jvm::{Env, Error, Global, MethodId, sys};
 use quipu_rewrite::{Plan, Selection};
 
+use crate::classes;
 use crate::dialect;
 use crate::locks::lock;
 use crate::own_thread;
 use crate::session::Session;
 use crate::start;
 
-/// The loop as it is.
-const CLASSES: &[(&CStr, &[u8])] = include!(concat!(env!("OUT_DIR"), "/calibration_classes.rs"));
 /// What the counted ones are called: their package may be instrumented.
 const COUNTED: [&CStr; 5] = [
     c"quipu/own/Calibrated1",
@@ -169,7 +168,8 @@ fn still_counted_after(pause: Duration, session: &Session, way: &str) -> bool {
 
 impl Loops {
     fn define(session: &Session, env: &Env<'_>) -> Result<Option<Loops>, Error> {
-        let Some((name, bytes)) = CLASSES.first() else { return Ok(None) };
+        let classes = classes::CALIBRATION.unpack();
+        let Some((name, bytes)) = classes.first() else { return Ok(None) };
         let plain = dialect::define(env, session.jvmti, name, bytes)?;
         let run = |class| env.static_method(class, c"run", c"(I)V");
         let calls = env.static_method(plain, c"calls", c"()I")?;
@@ -228,7 +228,8 @@ mod tests {
 
     #[test]
     fn counted_loops_are_other_classes_that_may_be_instrumented() {
-        let (name, bytes) = CLASSES.first().unwrap();
+        let classes = classes::CALIBRATION.unpack();
+        let (name, bytes) = classes.first().unwrap();
         for counted in COUNTED {
             let bytes = dialect::renamed(bytes, &[(name.to_bytes(), counted.to_bytes())]).unwrap();
             let class = ClassFile::parse(&bytes).unwrap();

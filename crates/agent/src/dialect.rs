@@ -38,7 +38,12 @@ pub fn define<'e>(env: &Env<'e>, jvmti: Jvmti, name: &CStr, bytes: &[u8]) -> Res
 
 /// Asks whether the VM has all that the runtime calls of its `Unsafe`. Code that finds out when it runs would do so in the
 /// middle of the program, with an error for which there is no room.
-pub fn check(env: &Env<'_>, jvmti: Jvmti, classes: &[(&CStr, &[u8])], probe: Class<'_>) -> Result<(), Error> {
+pub fn check(
+    env: &Env<'_>,
+    jvmti: Jvmti,
+    classes: &[(&CStr, Vec<u8>)],
+    probe: Class<'_>,
+) -> Result<(), Error> {
     let names = names(jvmti);
     let renamed =
         |name: &'static [u8]| names.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| *new);
@@ -47,11 +52,20 @@ pub fn check(env: &Env<'_>, jvmti: Jvmti, classes: &[(&CStr, &[u8])], probe: Cla
     // SAFETY: the field is this class's, and of this type.
     let Some(memory) = (unsafe { env.static_object(probe, field) }) else { return Ok(()) };
     let class = env.class_of(memory)?;
+    look_up(classes, names, |name, descriptor| env.method(class, name, descriptor).map(|_| ()))
+}
+
+/// Asks for everything that classes call of `Unsafe`, by the names that the VM knows; the first answer that is an error.
+fn look_up<E>(
+    classes: &[(&CStr, Vec<u8>)],
+    names: &Names,
+    has: impl Fn(&CStr, &CStr) -> Result<(), E>,
+) -> Result<(), E> {
     for member in classes.iter().filter_map(|(_, bytes)| ClassFile::parse(bytes).ok()).flat_map(used) {
         let name = names.iter().find(|(old, _)| *old == member[0]).map_or(&*member[0], |(_, new)| *new);
         let texts = (CString::new(name), CString::new(&*member[1]));
         if let (Ok(name), Ok(descriptor)) = texts {
-            env.method(class, &name, &descriptor)?;
+            has(&name, &descriptor)?;
         }
     }
     Ok(())
@@ -116,23 +130,46 @@ pub fn renamed(class: &[u8], names: &[(&[u8], &[u8])]) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::start::CLASSES;
+    use crate::classes;
+
+    /// A VM without one of the methods is refused, whichever it is; that of its own release is asked for.
+    #[test]
+    fn a_vm_whose_unsafe_lacks_a_method_is_refused() {
+        let classes = classes::RUNTIME.unpack();
+        let all = std::cell::RefCell::new(std::collections::BTreeSet::new());
+        let asked = look_up(&classes, ONE_PLACE, |name, descriptor| {
+            all.borrow_mut().insert((name.to_owned(), descriptor.to_owned()));
+            Ok::<(), CString>(())
+        });
+        assert_eq!(asked, Ok(()));
+        let all = all.into_inner();
+        assert!(all.len() > 5, "{all:?}");
+        assert!(all.iter().any(|(name, _)| name.as_c_str() == c"compareAndSwapObject"), "{all:?}");
+        assert!(!all.iter().any(|(name, _)| name.as_c_str() == c"compareAndSetReference"), "{all:?}");
+        for missing in &all {
+            let refused = look_up(&classes, ONE_PLACE, |name, descriptor| {
+                let is_there = (name, descriptor) != (&*missing.0, &*missing.1);
+                if is_there { Ok(()) } else { Err(name.to_owned()) }
+            });
+            assert_eq!(refused, Err(missing.0.clone()));
+        }
+    }
 
     #[test]
     fn no_name_of_newer_jdks_is_left() {
-        for (name, bytes) in CLASSES {
-            let old = renamed(bytes, ONE_PLACE).expect("a class file");
+        for (name, bytes) in classes::RUNTIME.unpack() {
+            let old = renamed(&bytes, ONE_PLACE).expect("a class file");
             let class = ClassFile::parse(&old).expect("a class file still");
             assert_eq!(class.name(), name.to_bytes());
             assert!(!old.windows(13).any(|text| text == b"jdk/internal/"), "{name:?}");
-            if *name == c"java/quipu/Cursors" {
+            if name == c"java/quipu/Cursors" {
                 let calls = [b"compareAndSetReference".to_vec()];
                 assert!(
-                    used(ClassFile::parse(bytes).expect("a class")).iter().any(|used| used[0] == calls[0])
+                    used(ClassFile::parse(&bytes).expect("a class")).iter().any(|used| used[0] == calls[0])
                 );
             }
             let back: Vec<_> = ONE_PLACE.iter().map(|(new, old)| (*old, *new)).collect();
-            assert_eq!(renamed(&old, &back).as_deref(), Some(*bytes));
+            assert_eq!(renamed(&old, &back).as_deref(), Some(&*bytes));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Where the VM calls in: the two ways an agent is loaded, and the events.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::ffi::{CStr, c_char, c_uchar, c_void};
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -8,7 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use quipu_arena::layout::header;
 use quipu_jvm::sys::{
-    self, JNIEnv, JavaVM, jclass, jint, jlong, jobject, jthread, jvmtiEnv, jvmtiEventCallbacks,
+    self, JNIEnv, JavaVM, jclass, jint, jlong, jmethodID, jobject, jthread, jvmtiEnv, jvmtiEventCallbacks,
 };
 use quipu_jvm::{Capabilities, Capability, Env, Jvm, Jvmti, Object, Ref, jdk_version};
 use quipu_rewrite::kept;
@@ -16,6 +17,8 @@ use quipu_rewrite::kept;
 use crate::archives;
 use crate::control;
 use crate::engine::{self, ENGINES, SampledObject, Waiting};
+use crate::engines;
+use crate::engines::locks::parking;
 use crate::events::Listener;
 use crate::guard::guarded;
 use crate::heap;
@@ -179,7 +182,8 @@ unsafe fn text<'o>(options: *const c_char) -> Cow<'o, str> {
 fn prepare_early(vm: Jvm, options: Options) -> Result<(), String> {
     let text = |e: quipu_jvm::Error| e.to_string();
     let jvmti = vm.jvmti().map_err(text)?;
-    // Nothing that instrumentation needs is asked for unless there is going to be some.
+    // Nothing that instrumentation needs is asked for unless there is going to be some; and the VM's archive of classes is given
+    // up only for the fields.
     let early = Capabilities::of(&[Capability::CAN_GENERATE_EARLY_CLASS_HOOK_EVENTS]);
     let archive = if options.rewrites() { archives::required(vm) } else { None };
     // Before JDK 9 an agent that sees all classes sees the early ones, too.
@@ -187,18 +191,21 @@ fn prepare_early(vm: Jvm, options: Options) -> Result<(), String> {
     if let (Some(flag), true) = (archive, old) {
         return Err(format!("{flag}: Java 8 cannot count with it, and would not start"));
     }
-    if let Some(flag) = archive {
+    let fields = options.looks_at_fields();
+    if let (Some(flag), true) = (archive, fields) {
         eprintln!(
             "quipu: {flag}: counting without fields in Thread, which is slower; the program starts as it is"
         );
     }
-    let direct = options.rewrites()
+    let direct = fields
         && archive.is_none()
         && (old || {
             let missing = jvmti.add_available_capabilities(&early).map_err(text)?;
             !missing.contains(Capability::CAN_GENERATE_EARLY_CLASS_HOOK_EVENTS)
         });
     let session = prepare(vm, jvmti, Options { direct, ..options })?;
+    engines::interval::early(session, &session.options().chosen);
+    engines::calls::early(session, &session.options().chosen);
     if session.options().deterministic {
         intrinsics::pin(vm);
     }
@@ -243,6 +250,8 @@ fn prepare(vm: Jvm, jvmti: Jvmti, options: Options) -> Result<&'static Session, 
         VirtualThreadEnd: Some(thread_end),
         DataDumpRequest: Some(data_dump_request),
         SampledObjectAlloc: Some(sampled_object_alloc),
+        MethodEntry: Some(method_entry),
+        NativeMethodBind: Some(native_method_bind),
         MonitorContendedEnter: Some(contended_enter),
         MonitorContendedEntered: Some(contended_entered),
         MonitorWait: Some(monitor_wait),
@@ -280,6 +289,7 @@ unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, env: *mut JNIEnv) {
         let Some(session) = Session::get() else { return };
         // SAFETY: the VM passes this thread's environment.
         if let Some(mut env) = unsafe { Env::from_raw(env) } {
+            ENGINES.iter().for_each(|engine| engine.vm_ends(&env));
             // What was seen last is told; there is no way left to complain.
             let _ = stacks::set(session, &mut env, &stacks::Wanted::default());
         }
@@ -369,6 +379,22 @@ unsafe fn waits(
     });
 }
 
+unsafe extern "system" fn native_method_bind(
+    _: *mut jvmtiEnv,
+    _: *mut JNIEnv,
+    _: jthread,
+    method: sys::jmethodID,
+    function: *mut c_void,
+    another: *mut *mut c_void,
+) {
+    guarded((), || {
+        if let Some(other) = parking::bound(method, function).filter(|_| !another.is_null()) {
+            // SAFETY: the VM's out-parameter; the function has the signature of the one that it replaces.
+            unsafe { another.write(other) };
+        }
+    });
+}
+
 unsafe extern "system" fn collection_start(_: *mut jvmtiEnv) {
     guarded((), || ENGINES.iter().for_each(|engine| engine.collection(true)));
 }
@@ -383,7 +409,7 @@ unsafe extern "system" fn class_prepare(_: *mut jvmtiEnv, env: *mut JNIEnv, _: j
         let (Some(env), Some(class)) = (unsafe { (Env::from_raw(env), Ref::from_raw(class)) }) else {
             return;
         };
-        ENGINES.iter().for_each(|engine| engine.class_prepared(class));
+        ENGINES.iter().for_each(|engine| engine.class_prepared(&env, class));
         if let Some(session) = Session::get() {
             pins::class_prepared(session, &env, class);
         }
@@ -415,7 +441,7 @@ unsafe extern "system" fn sampled_object_alloc(
     _: *mut jvmtiEnv,
     env: *mut JNIEnv,
     thread: jthread,
-    _: jobject,
+    object: jobject,
     class: jclass,
     size: jlong,
 ) {
@@ -425,8 +451,20 @@ unsafe extern "system" fn sampled_object_alloc(
         let ((Some(env), Some(thread), Some(class)), Ok(size)) = (passed, u64::try_from(size)) else {
             return;
         };
-        let made = SampledObject { thread, class, size };
+        // SAFETY: as above.
+        let Some(object) = (unsafe { Ref::from_raw(object) }) else { return };
+        let made = SampledObject { thread, class, size, object, place: OnceCell::new() };
         ENGINES.iter().for_each(|engine| engine.object_sampled(&env, &made));
+    });
+}
+
+unsafe extern "system" fn method_entry(_: *mut jvmtiEnv, env: *mut JNIEnv, thread: jthread, _: jmethodID) {
+    guarded((), || {
+        // SAFETY: the VM passes this thread's environment and a valid thread.
+        let passed = unsafe { (Env::from_raw(env), Ref::from_raw(thread)) };
+        if let (Some(env), Some(thread)) = passed {
+            ENGINES.iter().for_each(|engine| engine.method_entered(&env, thread));
+        }
     });
 }
 
@@ -434,9 +472,9 @@ unsafe extern "system" fn sampled_object_alloc(
 unsafe extern "system" fn class_file_load_hook(
     _: *mut jvmtiEnv,
     env: *mut JNIEnv,
-    _: jclass,
+    redefined: jclass,
     loader: jobject,
-    _: *const c_char,
+    name: *const c_char,
     _: jobject,
     length: jint,
     bytes: *const c_uchar,
@@ -446,6 +484,14 @@ unsafe extern "system" fn class_file_load_hook(
     guarded((), || {
         let (Some(session), Ok(length)) = (Session::get(), usize::try_from(length)) else { return };
         if bytes.is_null() {
+            return;
+        }
+        if redefined.is_null() {
+            // SAFETY: null, or the VM's text.
+            let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_bytes());
+            ENGINES.iter().for_each(|engine| engine.class_file(name));
+        }
+        if !session.is_wanted(Listener::Instrumentation, sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK) {
             return;
         }
         // SAFETY: the VM passes `length` bytes that stay put during the call, and null or a valid loader.

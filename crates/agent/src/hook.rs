@@ -9,6 +9,7 @@ use quipu_rewrite::{Plan, kept, rewrite};
 
 use crate::bytecodes;
 use crate::calibration;
+use crate::engines::root;
 use crate::not_included;
 use crate::pins;
 use crate::registry::Entered;
@@ -64,6 +65,10 @@ fn transform_class(
     let plan = session.plan()?;
     if let Some(plan) = calibration::plan_of(class.name(), &plan) {
         return transform_parsed(session, &plan, BOOT_LOADER, &class);
+    }
+    let is_below_root = root::learn(session, &class);
+    if !is_below_root && plan.is_only_timed() {
+        return None;
     }
     if !plan.touches(class.name()) {
         if plan.selection.is_limited() {

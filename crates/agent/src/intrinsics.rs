@@ -13,7 +13,7 @@ use quipu_jvm::hotspot::{Library, Structs, TextFlag};
 use crate::session::Session;
 
 /// The VM's names, of all releases: names that a VM does not know mean nothing to it.
-const DIFFERENT: [&str; 18] = [
+const DIFFERENT: [&str; 19] = [
     // Digests make their work array when they first run as bytecode, and clear it if it is there.
     "_md5_implCompress",
     "_sha_implCompress",
@@ -21,6 +21,7 @@ const DIFFERENT: [&str; 18] = [
     "_sha5_implCompress",
     "_sha3_implCompress",
     "_double_keccak",
+    "_quad_keccak",
     "_digestBase_implCompressMB",
     // Do as much at once as they have registers for, and leave the rest to their callers.
     "_base64_decodeBlock",
@@ -56,9 +57,15 @@ pub fn pin(vm: Jvm) {
     }
 }
 
-/// Tells the reader.
+/// Tells the reader, also if the VM has no such flag, or does not say where it is.
 pub fn note(session: &Session) {
     if PINNED.load(Relaxed) {
         session.note("pin.intrinsics with effects of their own", "run as bytecode");
+    } else {
+        session.note(
+            "not pinned",
+            "intrinsics with effects of their own (digests, ciphers, Base64): this VM does not say where its flag \
+             DisableIntrinsic is, so counts may depend on what was compiled when",
+        );
     }
 }

@@ -12,6 +12,7 @@ use quipu_classfile::mutf8;
 use quipu_jvm::sys::{self, JNIEnv, jclass, jlong, jobject};
 use quipu_jvm::{Env, Error, NativeMethod, Ref};
 
+use crate::classes;
 use crate::dialect;
 use crate::entry::complain;
 use crate::events::Listener;
@@ -20,8 +21,8 @@ use crate::pins;
 use crate::session::Session;
 use crate::start;
 
-/// What listeners call.
-const CLASSES: &[(&CStr, &[u8])] = include!(concat!(env!("OUT_DIR"), "/test_classes.rs"));
+/// What listeners call, which native code is behind.
+const LISTENED: &CStr = c"java/quipu/Tests";
 
 /// Hot methods that are named.
 const HOT: usize = 5;
@@ -45,8 +46,11 @@ pub fn are_ready() -> bool {
 /// Gets ready for a listener in the jar.
 pub fn wait(session: &'static Session, env: &Env<'_>, jar: &Path) -> Result<(), Error> {
     start::prepare(session, env)?;
-    for (name, bytes) in CLASSES {
-        let class = dialect::define(env, session.jvmti, name, bytes)?;
+    for (name, bytes) in classes::TEST.unpack() {
+        let class = dialect::define(env, session.jvmti, name, &bytes)?;
+        if name != LISTENED {
+            continue;
+        }
         let method = |name, descriptor, function| NativeMethod { name, descriptor, function };
         let table = [
             method(c"start", c"()V", begin as *mut c_void),
@@ -70,7 +74,7 @@ extern "system" fn begin(env: *mut JNIEnv, _: jclass) {
     guarded((), || {
         // SAFETY: the VM passes this thread's environment.
         let (Some(session), Some(mut env)) = (Session::get(), unsafe { Env::from_raw(env) }) else { return };
-        if session.plan().is_some() {
+        if session.plan().is_some_and(|plan| plan.counts()) {
             return;
         }
         if let Err(why) = start::start(session, &mut env, &session.options()) {

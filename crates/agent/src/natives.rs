@@ -6,16 +6,19 @@ use std::sync::OnceLock;
 
 use quipu_arena::layout::header;
 use quipu_classfile::mutf8;
+use quipu_jvm::hotspot::{Library, Structs};
 use quipu_jvm::sys::{JNIEnv, jclass, jobject};
 use quipu_jvm::{Capability, Env, FieldId, NativeMethod, Ref, Thread};
 
 use crate::bytecodes;
+use crate::engines::root;
 use crate::guard::guarded;
 use crate::pins;
 use crate::session::Session;
+use crate::sites::lasting;
 
 /// The table to register.
-pub fn table() -> [NativeMethod<'static>; 15] {
+pub fn table() -> [NativeMethod<'static>; 22] {
     let method = |name, descriptor, function| NativeMethod { name, descriptor, function };
     [
         method(c"base", c"()J", base as *mut c_void),
@@ -33,6 +36,13 @@ pub fn table() -> [NativeMethod<'static>; 15] {
         method(c"tally", c"(II)J", tally as *mut c_void),
         method(c"unreadTally", c"()J", unread_tally as *mut c_void),
         method(c"scratch", c"()J", scratch as *mut c_void),
+        method(c"ledger", c"(IJJ)J", ledger as *mut c_void),
+        method(c"kind", c"(ILjava/lang/Object;)J", kind as *mut c_void),
+        method(c"sizeOf", c"(Ljava/lang/Object;)J", size_of as *mut c_void),
+        method(c"klassOffset", c"()I", klass_offset as *mut c_void),
+        method(c"layoutOffset", c"()I", layout_offset as *mut c_void),
+        method(c"reached", c"(I)V", reached as *mut c_void),
+        method(c"reflected", c"(Ljava/lang/Object;)V", reflected as *mut c_void),
     ]
 }
 
@@ -85,6 +95,70 @@ extern "system" fn chunk(_: *mut JNIEnv, _: jclass, tree: i32, bytes: i64) -> i6
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         let chunk = Session::get().and_then(|s| s.arena.add_nodes(tree as u32, bytes));
         chunk.map_or(0, |address| address as i64)
+    })
+}
+
+extern "system" fn ledger(_: *mut JNIEnv, _: jclass, tree: i32, entries: i64, replaces: i64) -> i64 {
+    guarded(0, || {
+        let (Ok(entries), Ok(replaces)) = (u64::try_from(entries), u64::try_from(replaces)) else { return 0 };
+        let chunk = Session::get().and_then(|s| s.arena.add_ledger(tree as u32, entries, replaces));
+        chunk.map_or(0, |address| address as i64)
+    })
+}
+
+/// The number of a site for objects of a class, and above it the size of an instance; for arrays less than 0: see `Kinds.Kind`.
+/// Without an object, of those that are not told apart.
+extern "system" fn kind(env: *mut JNIEnv, _: jclass, site: i32, object: jobject) -> i64 {
+    guarded(0, || {
+        // SAFETY: the VM passes this thread's environment and a local reference that lasts for this call, or null.
+        let passed = unsafe { (Env::from_raw(env), Ref::from_raw(object)) };
+        let (Some(env), Some(session)) = (passed.0, Session::get()) else { return 0 };
+        let Some(object) = passed.1 else {
+            return session.sites.meet(&session.arena, site as u32, b"[other]").map_or(0, i64::from);
+        };
+        let Ok(class) = env.class_of(object) else { return 0 };
+        let Ok(signature) = session.jvmti.class_signature(class) else { return 0 };
+        let name = signature.as_bytes();
+        let size = match name {
+            [b'[', element, ..] => -match element {
+                b'Z' | b'B' => 1,
+                b'C' | b'S' => 2,
+                b'I' | b'F' => 4,
+                b'J' | b'D' => 8,
+                _ => 16,
+            },
+            _ => session.jvmti.object_size(object).unwrap_or(0),
+        };
+        let number = session.sites.meet(&session.arena, site as u32, &lasting(name));
+        number.map_or(0, |number| size << 32 | i64::from(number))
+    })
+}
+
+extern "system" fn size_of(_: *mut JNIEnv, _: jclass, object: jobject) -> i64 {
+    guarded(0, || {
+        // SAFETY: the VM passes a local reference that lasts for this call.
+        let object = unsafe { Ref::from_raw(object) };
+        let size = Session::get().zip(object).map(|(session, object)| session.jvmti.object_size(object));
+        size.and_then(Result::ok).unwrap_or(0)
+    })
+}
+
+/// Where classes have what the VM knows of them.
+extern "system" fn klass_offset(_: *mut JNIEnv, _: jclass) -> i32 {
+    guarded(-1, || {
+        let structs = Session::get().and_then(|s| Library::of(s.vm)).and_then(Structs::of);
+        let field = structs.and_then(|structs| structs.address(c"java_lang_Class", c"_klass_offset"));
+        // SAFETY: a static variable of this type, which the VM has set long since.
+        field.map_or(-1, |field| unsafe { field.cast::<i32>().read() })
+    })
+}
+
+/// Where the VM has the size of instances of a class.
+extern "system" fn layout_offset(_: *mut JNIEnv, _: jclass) -> i32 {
+    guarded(-1, || {
+        let structs = Session::get().and_then(|s| Library::of(s.vm)).and_then(Structs::of);
+        let offset = structs.and_then(|structs| structs.offset(c"Klass", c"_layout_helper"));
+        offset.and_then(|offset| i32::try_from(offset).ok()).unwrap_or(-1)
     })
 }
 
@@ -160,6 +234,24 @@ extern "system" fn tree(_: *mut JNIEnv, _: jclass, tree: i32, group: i32) {
             let record = quipu_arena::record::Record::Tree { id: tree as u32, group: group as u32 };
             // A full arena: the tree's counts are kept, under no name.
             let _ = session.arena.log(&record);
+        }
+    });
+}
+
+extern "system" fn reached(env: *mut JNIEnv, _: jclass, method: i32) {
+    guarded((), || {
+        // SAFETY: the VM passes this thread's environment.
+        if let Some(env) = unsafe { Env::from_raw(env) } {
+            root::reached(&env, method.cast_unsigned());
+        }
+    });
+}
+
+extern "system" fn reflected(env: *mut JNIEnv, _: jclass, method: jobject) {
+    guarded((), || {
+        // SAFETY: the VM passes this thread's environment and a local reference that lasts for this call.
+        if let (Some(env), Some(method)) = unsafe { (Env::from_raw(env), Ref::from_raw(method)) } {
+            root::reflected(&env, method);
         }
     });
 }

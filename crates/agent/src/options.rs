@@ -157,6 +157,12 @@ impl Options {
         self.chosen.rewrites()
     }
 
+    /// Whether anything is inserted that finds what threads have published in fields of theirs: below a root it finds that in
+    /// cursors.
+    pub fn looks_at_fields(&self) -> bool {
+        self.chosen.rewriters().any(|kind| kind.name() != quipu_kinds::ROOT.name())
+    }
+
     /// Whether contexts and threads are told apart as with other options: trees can then be used for both.
     pub fn tells_apart_like(&self, other: &Options) -> bool {
         (self.sites, self.max_depth, self.contexts, self.merge, &self.threads)

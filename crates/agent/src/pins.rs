@@ -144,27 +144,88 @@ pub fn pinned(session: &Session, class: &ClassFile<'_>) -> Option<Vec<u8>> {
         match class.name() {
             name if SYSTEMS_RANDOM.contains(&name) => with_chance_of_tests(class).ok(),
             name if TEMPORARY.contains(&name) => with_other_names(class).ok(),
+            b"java/lang/Class" => {
+                let ordered = with_order(class).ok()?;
+                session.note("pin.reflection", "order of methods and constructors");
+                Some(ordered)
+            }
             _ => None,
         }
     })
 }
 
+/// What a class gets from a method, and what of `java.quipu` it is passed through before the class goes on with it.
+struct Through {
+    called: &'static [u8],
+    owner: &'static [u8],
+    name: &'static [u8],
+    descriptor: &'static [u8],
+}
+
 /// Temporary files with names that no other run has, and as many letters.
 fn with_other_names(class: &ClassFile<'_>) -> std::result::Result<Vec<u8>, EditError> {
+    passed_through(
+        class,
+        &[Through {
+            called: b"nextLong",
+            owner: b"java/quipu/Tests",
+            name: b"temporary",
+            descriptor: b"(J)J",
+        }],
+    )
+}
+
+/// Reflection that lists methods and constructors in an order of their own, and not in that of addresses. (Fields are listed
+/// as they are declared.)
+fn with_order(class: &ClassFile<'_>) -> std::result::Result<Vec<u8>, EditError> {
+    const OWNER: &[u8] = b"java/quipu/Reflected";
+    passed_through(
+        class,
+        &[
+            Through {
+                called: b"getDeclaredMethods0",
+                owner: OWNER,
+                name: b"methods",
+                descriptor: b"([Ljava/lang/reflect/Method;)[Ljava/lang/reflect/Method;",
+            },
+            Through {
+                called: b"getDeclaredConstructors0",
+                owner: OWNER,
+                name: b"constructors",
+                descriptor: b"([Ljava/lang/reflect/Constructor;)[Ljava/lang/reflect/Constructor;",
+            },
+        ],
+    )
+}
+
+fn passed_through(class: &ClassFile<'_>, through: &[Through]) -> std::result::Result<Vec<u8>, EditError> {
     let mut editor = ClassEditor::new(class);
-    let replace = editor.pool().method_ref(b"java/quipu/Tests", b"temporary", b"(J)J")?;
     for method in class.methods() {
         let Ok(Some(code)) = method.code() else { continue };
-        let draws = code.instructions().flatten().filter(|instruction| {
-            let called = instruction.pool_index().and_then(|index| class.pool().member(index).ok());
-            called.is_some_and(|called| called.name == b"nextLong")
-        });
-        let behind: Vec<u32> = draws.map(|instruction| instruction.end()).collect();
-        if let Some(mut code) = editor.edit_method(method.index())?.filter(|_| !behind.is_empty()) {
-            let mut snippet = Snippet::new();
-            snippet.invokestatic(replace, b"(J)J");
-            for at in behind {
-                code.insert_before(at, &snippet)?;
+        let behind = |wanted: &Through| -> Vec<u32> {
+            let calls = code.instructions().flatten().filter(|instruction| {
+                let called = instruction.pool_index().and_then(|index| class.pool().member(index).ok());
+                called.is_some_and(|called| called.name == wanted.called)
+            });
+            calls.map(|instruction| instruction.end()).collect()
+        };
+        let places: Vec<(&Through, Vec<u32>)> =
+            through.iter().map(|wanted| (wanted, behind(wanted))).collect();
+        let mut snippets = Vec::new();
+        for (wanted, places) in &places {
+            if !places.is_empty() {
+                let replace = editor.pool().method_ref(wanted.owner, wanted.name, wanted.descriptor)?;
+                let mut snippet = Snippet::new();
+                snippet.invokestatic(replace, wanted.descriptor);
+                snippets.extend(places.iter().map(|at| (*at, snippet.clone())));
+            }
+        }
+        if snippets.is_empty() {
+            continue;
+        }
+        if let Some(mut code) = editor.edit_method(method.index())? {
+            for (at, snippet) in &snippets {
+                code.insert_before(*at, snippet)?;
             }
             code.finish()?;
         }

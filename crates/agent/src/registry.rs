@@ -7,7 +7,7 @@ use quipu_arena::layout;
 use quipu_arena::record::{Record, RewrittenMethod, flag};
 use quipu_arena::writer::ArenaWriter;
 use quipu_classfile::ClassFile;
-use quipu_rewrite::{Shape, agreed};
+use quipu_rewrite::{Clock, Shape, agreed};
 
 use crate::locks::lock;
 
@@ -161,7 +161,7 @@ impl Registry {
             RewrittenMethod {
                 id: shape.id,
                 class: id,
-                flags: if shape.sampled { flag::SAMPLED } else { 0 },
+                flags: flags(shape),
                 per_call: shape.per_call,
                 name: method.name(),
                 descriptor: method.descriptor(),
@@ -244,6 +244,15 @@ impl State {
     }
 }
 
+fn flags(shape: &Shape) -> u32 {
+    match (shape.sampled, shape.timed) {
+        (true, _) => flag::SAMPLED,
+        (false, Some(Clock::Own)) => flag::TIMED,
+        (false, Some(Clock::Callers)) => flag::TIMED | flag::WITHOUT_CLOCK,
+        (false, None) => 0,
+    }
+}
+
 /// Of methods whose ids begin with `first`; whatever that is, methods alike have the same hash.
 fn hash_shapes(first: u32, shapes: &[Shape]) -> u64 {
     use std::hash::{Hash, Hasher};
@@ -256,6 +265,7 @@ fn hash_shapes(first: u32, shapes: &[Shape]) -> u64 {
             shape.blocks.len(),
             shape.per_call,
             shape.sampled,
+            shape.timed,
         )
             .hash(&mut hasher);
         shape.leaves.hash(&mut hasher);

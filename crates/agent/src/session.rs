@@ -9,10 +9,11 @@ use quipu_arena::layout::{self, header};
 use quipu_arena::place;
 use quipu_arena::record::Record;
 use quipu_arena::writer::ArenaWriter;
-use quipu_classfile::{ClassFile, mutf8};
+use quipu_classfile::{ClassFile, Method, mutf8};
 use quipu_jvm::{Capability, Jvm, Jvmti, Object, sys};
-use quipu_rewrite::{Call, Callee, Contexts, Known, OpaqueCallee, Plan};
+use quipu_rewrite::{Call, Callee, Contexts, Known, OpaqueCallee, Plan, Site, Timing};
 
+use crate::engines::root;
 use crate::entry::complain;
 use crate::events::{Events, Listener};
 use crate::groups::Groups;
@@ -20,6 +21,7 @@ use crate::names;
 use crate::options::Options;
 use crate::presumed::Presumptions;
 use crate::registry::Registry;
+use crate::sites::Sites;
 use crate::stacks::monotonic;
 use crate::world::{self, World};
 
@@ -45,6 +47,8 @@ pub struct Session {
     pub groups: Groups,
     /// Classes.
     pub world: World,
+    /// Instructions that are told apart.
+    pub sites: Sites,
     /// Methods that may turn out to be opaque.
     pub presumed: Presumptions,
     /// What the VM tells of.
@@ -111,6 +115,7 @@ impl Session {
             registry,
             groups,
             world,
+            sites: Sites::default(),
             presumed: Presumptions::default(),
             events: Events::new(),
             plan: RwLock::default(),
@@ -192,6 +197,11 @@ impl Session {
     pub fn has_tallies(&self) -> bool {
         // A field for them is there from the first time on, or never.
         !self.is_early() || self.tally_field
+    }
+
+    /// Whether somebody listens to an event.
+    pub fn is_wanted(&self, listener: Listener, event: sys::jvmtiEvent) -> bool {
+        self.events.is_wanted(listener, event)
     }
 
     /// Has the VM tell of threads that begin, platform and virtual.
@@ -287,6 +297,14 @@ impl Known for Session {
 
     fn overrides_opaque(&self, class: &ClassFile<'_>, name: &[u8], descriptor: &[u8]) -> bool {
         self.world.overrides_opaque(class, name, descriptor)
+    }
+
+    fn site(&self, site: &Site<'_>) -> Option<u32> {
+        self.sites.number(&self.arena, site)
+    }
+
+    fn timing(&self, method: &Method<'_, '_>, id: u32) -> Option<Timing> {
+        root::timing(self, method, id)
     }
 }
 

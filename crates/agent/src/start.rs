@@ -1,7 +1,7 @@
 //! From a live VM to an instrumented one: the runtime is defined and bound, then what is loaded is retransformed.
 
 use std::ffi::CStr;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use quipu_jvm::jni::kind;
@@ -9,16 +9,18 @@ use quipu_jvm::{
     Capabilities, Capability, Class, Env, Error, Global, Jvmti, MethodId, Module, Thread, jdk_version, sys,
 };
 
-use quipu_rewrite::Plan;
+use quipu_rewrite::{Counting, Instrument, Plan};
 
 use crate::agents;
 use crate::bytecodes;
+use crate::classes;
 use crate::control;
 use crate::dialect;
 use crate::engine;
 use crate::events::Listener;
 use crate::locks::lock;
 use crate::natives;
+use crate::not_included;
 use crate::options::Options;
 use crate::own_thread;
 use crate::pins;
@@ -26,9 +28,6 @@ use crate::session::Session;
 use crate::stacks::{self, Wanted};
 use crate::steering;
 use crate::tallies;
-
-/// The runtime's classes, in the order in which they can be defined.
-pub const CLASSES: &[(&CStr, &[u8])] = include!(concat!(env!("OUT_DIR"), "/runtime_classes.rs"));
 
 /// Packages of `java.base` the runtime is made of.
 const INTERNAL: [&CStr; 2] = [c"jdk.internal.misc", c"jdk.internal.vm.annotation"];
@@ -47,6 +46,11 @@ struct Runtime {
     go_on: MethodId,
     renew: MethodId,
     renew_thread: MethodId,
+    ledger: Global<kind::Class>,
+    /// Whether ledgers have contexts.
+    contexts: MethodId,
+    kinds: Global<kind::Class>,
+    forget: MethodId,
 }
 
 static RUNTIME: OnceLock<Runtime> = OnceLock::new();
@@ -162,6 +166,9 @@ pub fn record(
     wanted.recorded.retain(|&known| known != kind);
     if on {
         wanted.recorded.push(kind);
+        // The VM tells nothing of what virtual threads do to those who have not said that they know them.
+        let wanted = Capabilities::of(&[Capability::CAN_SUPPORT_VIRTUAL_THREADS]);
+        session.jvmti.add_available_capabilities(&wanted).map_err(|e| e.to_string())?;
     }
     sample(session, env, &wanted)
 }
@@ -195,12 +202,17 @@ pub fn prepare(session: &'static Session, env: &Env<'_>) -> Result<(), Error> {
     define_runtime(env, session.jvmti)
 }
 
-/// Instruments the VM as the options say.
+/// Has the VM's classes rewritten so that they count, as the options say.
 pub fn instrument(session: &'static Session, env: &mut Env<'_>, options: &Options) -> Result<(), Error> {
     let began = Instant::now();
     prepare(session, env)?;
     let mut plan = options.plan();
     plan.direct = session.is_direct();
+    // What other kinds insert goes in by the same way; what is there already stays.
+    plan.others = session.plan().map(|plan| plan.others.clone()).unwrap_or_default();
+    for other in engine::instruments(session, env, options)? {
+        add(&mut plan, other);
+    }
     if let Some(wanted) = &options.bytecodes {
         bytecodes::define(session, env, wanted)?;
     }
@@ -224,19 +236,105 @@ pub fn instrument(session: &'static Session, env: &mut Env<'_>, options: &Option
     if let Some((file, _)) = &options.weights {
         session.note("option.weights", file);
     }
+    if options.chosen.has("blocks") || options.chosen.has("allocations") {
+        // Code of an earlier profile may still count blocks where this one does not.
+        session.note("counts.blocks", "");
+    }
     session.note("kind", if plan.samples_bytecodes() { "bytecodes" } else { "exact" });
-    session.set_plan(Some(plan));
-    session.listen(Listener::Instrumentation, sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)?;
-    let Some(plan) = session.plan() else { return Ok(()) };
-    aside(env, true)?;
-    let rewritten = retransform(session, env, &plan);
-    aside(env, false)?;
-    rewritten?;
-    stacks::instrumented(session, env);
+    rewrite(session, env, plan)?;
     // The runtime's classes, which differ with what is inserted, have been given hash codes.
     pins::begin_hashing(session, env);
     session.note("start.nanos", &began.elapsed().as_nanos().to_string());
     Ok(())
+}
+
+/// Classes are rewritten by this plan from now on, and those that are loaded at once.
+fn rewrite(session: &'static Session, env: &mut Env<'_>, plan: Plan) -> Result<(), Error> {
+    session.set_plan(Some(plan));
+    session.listen(Listener::Instrumentation, sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)?;
+    let Some(plan) = session.plan() else { return Ok(()) };
+    if !plan.publishes() {
+        stacks::instrumented(session, env);
+    }
+    aside(env, true)?;
+    keep_contexts(env, plan.publishes())?;
+    let rewritten = retransform(session, env, &plan);
+    aside(env, false)?;
+    rewritten?;
+    stacks::instrumented(session, env);
+    Ok(())
+}
+
+/// Ledgers have contexts from now on, or no more.
+fn keep_contexts(env: &Env<'_>, kept: bool) -> Result<(), Error> {
+    let Some(runtime) = RUNTIME.get() else { return Ok(()) };
+    // SAFETY: the method takes one boolean and returns nothing.
+    unsafe { env.call_static_void(runtime.ledger.get(), runtime.contexts, &[sys::jvalue { z: kept }]) }
+}
+
+/// Nothing is remembered of the classes that instructions have met: they must be able to go.
+fn forget_kinds(env: &Env<'_>) -> Result<(), Error> {
+    let Some(runtime) = RUNTIME.get() else { return Ok(()) };
+    // SAFETY: the method takes and returns nothing.
+    unsafe { env.call_static_void(runtime.kinds.get(), runtime.forget, &[]) }
+}
+
+/// Adds an instrument to a plan that does not have it.
+fn add(plan: &mut Plan, instrument: Arc<dyn Instrument>) {
+    plan.others.retain(|other| other.name() != instrument.name());
+    plan.others.push(instrument);
+}
+
+/// Inserts the code of one kind into all classes, beside what is there. Nothing if it is there already: what counts takes with it
+/// what the other kinds insert that were chosen ([`engine::instruments`]), so that classes are rewritten once.
+pub fn insert(
+    session: &'static Session,
+    env: &mut Env<'_>,
+    options: &Options,
+    instrument: Arc<dyn Instrument>,
+) -> Result<(), Error> {
+    let current = session.plan();
+    if current.as_ref().is_some_and(|plan| plan.others.iter().any(|other| other.name() == instrument.name()))
+    {
+        return Ok(());
+    }
+    prepare(session, env)?;
+    let mut plan = current.map_or_else(
+        || Plan { counting: Counting::Off, direct: session.is_direct(), ..options.plan() },
+        |plan| Plan::clone(&plan),
+    );
+    add(&mut plan, instrument);
+    rewrite(session, env, plan)
+}
+
+/// Takes the code of one kind out of all classes again; nothing if it is not there.
+pub fn take_out(session: &'static Session, env: &mut Env<'_>, name: &str) -> Result<(), Error> {
+    let Some(plan) = session.plan() else { return Ok(()) };
+    if !plan.others.iter().any(|other| other.name() == name) {
+        return Ok(());
+    }
+    let mut rest = Plan::clone(&plan);
+    rest.others.retain(|other| other.name() != name);
+    go_on_without(session, env, &plan, rest)?;
+    forget_kinds(env)
+}
+
+/// Classes are rewritten by what is left of a plan; if that is nothing, they are as they were.
+fn go_on_without(
+    session: &'static Session,
+    env: &mut Env<'_>,
+    before: &Plan,
+    rest: Plan,
+) -> Result<(), Error> {
+    if rest.counts() || !rest.others.is_empty() {
+        return rewrite(session, env, rest);
+    }
+    session.set_plan(None);
+    stacks::instrumented(session, env);
+    // While the plan is there, it tells which classes were touched.
+    let restored = retransform(session, env, before);
+    session.listen(Listener::Instrumentation, sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, false)?;
+    restored
 }
 
 /// Stops measuring. Instrumentation is taken out again: every class is retransformed to the bytes it was loaded with.
@@ -245,6 +343,7 @@ pub fn stop(session: &'static Session, env: &mut Env<'_>) -> Result<(), String> 
         control::close();
     }
     let stopped = engine::stop(session, env);
+    not_included::tell(session);
     if !session.owned {
         // The collector holds the file open; its name is not needed any more.
         let _ = std::fs::remove_file(session.arena.path());
@@ -252,16 +351,13 @@ pub fn stop(session: &'static Session, env: &mut Env<'_>) -> Result<(), String> 
     stopped
 }
 
-/// Takes instrumentation out again; nothing if there is none.
-pub fn remove_instrumentation(session: &'static Session, env: &mut Env<'_>) -> Result<(), Error> {
-    // Loaded classes first: while the plan is there, it tells which of them were touched.
-    let Some(plan) = session.plan() else { return Ok(()) };
-    session.set_plan(None);
-    stacks::instrumented(session, env);
-    let restored = retransform(session, env, &plan);
+/// Takes out of all classes what counts; nothing if it is not there.
+pub fn stop_counting(session: &'static Session, env: &mut Env<'_>) -> Result<(), Error> {
+    let Some(plan) = session.plan().filter(|plan| plan.counts()) else { return Ok(()) };
+    let rest = Plan { counting: Counting::Off, activation: false, ..Plan::clone(&plan) };
+    let stopped = go_on_without(session, env, &plan, rest);
     agents::remove(env)?;
-    session.listen(Listener::Instrumentation, sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, false)?;
-    restored
+    stopped
 }
 
 /// Tells the reader what VM this is.
@@ -286,25 +382,20 @@ fn describe(session: &Session) {
 }
 
 fn define_runtime(env: &Env<'_>, jvmti: Jvmti) -> Result<(), Error> {
-    let mut natives_class = None;
-    let mut tally = None;
-    let mut direct = None;
-    let mut last: Option<Class<'_>> = None;
-    for (name, bytes) in CLASSES {
-        let class = dialect::define(env, jvmti, name, bytes)?;
-        if *name == c"java/quipu/Natives" {
-            natives_class = Some(class);
-        }
-        if *name == c"java/quipu/Tally" {
-            tally = Some(class);
-        }
-        if *name == c"java/quipu/Direct" {
-            direct = Some(class);
-        }
-        last = Some(class);
+    let mut defined = Vec::new();
+    let classes = classes::RUNTIME.unpack();
+    for (name, bytes) in &classes {
+        defined.push((*name, dialect::define(env, jvmti, name, bytes)?));
     }
-    let (Some(natives_class), Some(tally), Some(direct), Some(probe)) = (natives_class, tally, direct, last)
-    else {
+    let named = |wanted: &CStr| defined.iter().find(|(name, _)| *name == wanted).map(|&(_, class)| class);
+    let (Some(natives_class), Some(tally), Some(direct), Some(ledger), Some(kinds), Some(probe)) = (
+        named(c"java/quipu/Natives"),
+        named(c"java/quipu/Tally"),
+        named(c"java/quipu/Direct"),
+        named(c"java/quipu/Ledger"),
+        named(c"java/quipu/Kinds"),
+        named(c"java/quipu/Probe"),
+    ) else {
         return Ok(());
     };
     open_internals(env, jvmti, probe)?;
@@ -317,8 +408,22 @@ fn define_runtime(env: &Env<'_>, jvmti: Jvmti) -> Result<(), Error> {
     let go_on = env.static_method(probe, c"goOn", c"()V")?;
     let renew = env.static_method(probe, c"renew", c"()V")?;
     let renew_thread = env.static_method(probe, c"renew", c"(Ljava/lang/Thread;)V")?;
-    dialect::check(env, jvmti, CLASSES, probe)?;
-    let _ = RUNTIME.set(Runtime { probe: env.new_global(probe)?, end, aside, go_on, renew, renew_thread });
+    dialect::check(env, jvmti, &classes, probe)?;
+    let contexts = env.static_method(ledger, c"contexts", c"(Z)V")?;
+    let forget = env.static_method(kinds, c"forget", c"()V")?;
+    let (probe, ledger, kinds) = (env.new_global(probe)?, env.new_global(ledger)?, env.new_global(kinds)?);
+    let _ = RUNTIME.set(Runtime {
+        probe,
+        end,
+        aside,
+        go_on,
+        renew,
+        renew_thread,
+        ledger,
+        contexts,
+        kinds,
+        forget,
+    });
     tallies::define(env, tally)
 }
 
@@ -354,6 +459,7 @@ fn export(env: &Env<'_>, from: Module<'_>, package: &CStr, to: Module<'_>) -> Re
 
 fn retransform(session: &Session, env: &mut Env<'_>, plan: &Plan) -> Result<(), Error> {
     let jvmti = session.jvmti;
+    let limited = plan.selection.is_limited();
     env.with_frame(64, |env| {
         let mut classes = jvmti.loaded_classes(env)?;
         classes.retain(|&class| {
@@ -362,30 +468,39 @@ fn retransform(session: &Session, env: &mut Env<'_>, plan: &Plan) -> Result<(), 
                 && jvmti.class_signature(class).is_ok_and(|signature| {
                     let name = signature.as_bytes();
                     let name = name.strip_prefix(b"L").and_then(|name| name.strip_suffix(b";"));
+                    if let Some(name) = name.filter(|name| limited && !plan.touches(name)) {
+                        not_included::add(name);
+                    }
                     name.is_some_and(|name| plan.touches(name))
                 })
         });
         session.note("start.classes", &classes.len().to_string());
-        // All in one VM operation, so that every thread begins to count at the same moment.
-        if jvmti.retransform_classes(&classes).is_ok() {
-            return Ok(());
-        }
-        // Some class does not take it. Find it by halves, so that only it is left out.
-        let mut pending = vec![classes.as_slice()];
-        while let Some(batch) = pending.pop() {
-            match (jvmti.retransform_classes(batch), batch) {
-                (Ok(()), _) | (_, []) => {}
-                (Err(error), [class]) => {
-                    let name = jvmti.class_signature(*class);
-                    let name = name.as_ref().map_or(&b"?"[..], |name| name.as_bytes());
-                    session.leave(name, &error.to_string());
-                }
-                (Err(_), batch) => {
-                    let (a, b) = batch.split_at(batch.len() / 2);
-                    pending.extend([b, a]);
-                }
-            }
-        }
+        retransform_classes(session, &classes);
         Ok(())
     })?
+}
+
+/// Has classes rewritten, as the plan says now.
+pub fn retransform_classes(session: &Session, classes: &[Class<'_>]) {
+    let jvmti = session.jvmti;
+    // All in one VM operation, so that every thread begins to count at the same moment.
+    if classes.is_empty() || jvmti.retransform_classes(classes).is_ok() {
+        return;
+    }
+    // Some class does not take it. Find it by halves, so that only it is left out.
+    let mut pending = vec![classes];
+    while let Some(batch) = pending.pop() {
+        match (jvmti.retransform_classes(batch), batch) {
+            (Ok(()), _) | (_, []) => {}
+            (Err(error), [class]) => {
+                let name = jvmti.class_signature(*class);
+                let name = name.as_ref().map_or(&b"?"[..], |name| name.as_bytes());
+                session.leave(name, &error.to_string());
+            }
+            (Err(_), batch) => {
+                let (a, b) = batch.split_at(batch.len() / 2);
+                pending.extend([b, a]);
+            }
+        }
+    }
 }

@@ -1,17 +1,16 @@
 //! Code that profiles itself: what `quipu.Profiler` asks for through `java.quipu.Steering`.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::c_void;
 use std::sync::OnceLock;
 
 use quipu_jvm::sys::{JNIEnv, jclass, jobject};
 use quipu_jvm::{Env, Error, NativeMethod, Ref};
 
+use crate::classes;
 use crate::control;
 use crate::guard::guarded;
 use crate::session::Session;
 use crate::stacks::labels;
-
-const CLASSES: &[(&CStr, &[u8])] = include!(concat!(env!("OUT_DIR"), "/steering_classes.rs"));
 
 /// Defines the class that the API looks for, once.
 pub fn define(env: &Env<'_>) -> Result<(), Error> {
@@ -19,8 +18,8 @@ pub fn define(env: &Env<'_>) -> Result<(), Error> {
     if DEFINED.set(()).is_err() {
         return Ok(());
     }
-    for (name, bytes) in CLASSES {
-        let class = env.define_class(name, None, bytes)?;
+    for (name, bytes) in classes::STEERING.unpack() {
+        let class = env.define_class(name, None, &bytes)?;
         let method = |name, descriptor, function| NativeMethod { name, descriptor, function };
         let table = [
             method(c"request", c"(Ljava/lang/String;)Ljava/lang/String;", request as *mut c_void),

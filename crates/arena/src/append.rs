@@ -183,6 +183,12 @@ impl ArenaWriter {
     /// Appends a sample; `false` if there is no room. For signal handlers.
     pub fn append_sample(&self, appender: &Appender, new: &Sample) -> bool {
         let Some(at) = self.take(appender) else { return false };
+        self.write_sample(at, new);
+        true
+    }
+
+    /// Writes the fields of a sample, the one last that says that it is there.
+    pub(crate) fn write_sample(&self, at: u64, new: &Sample) {
         self.long(at + sample::TIME).store(new.time, Ordering::Relaxed);
         self.long(at + sample::VALUE).store(new.value, Ordering::Relaxed);
         self.word(at + sample::CONTEXT).store(new.context, Ordering::Relaxed);
@@ -191,7 +197,6 @@ impl ArenaWriter {
         self.word(at + sample::COUNT).store(new.count, Ordering::Relaxed);
         self.word(at + sample::DETAIL).store(new.detail, Ordering::Relaxed);
         self.word(at + sample::METRIC).store(u32::from(new.metric) | new.state << 16, Ordering::Release);
-        true
     }
 
     /// Appends an event of the timeline; `false` if there is no room. For signal handlers.

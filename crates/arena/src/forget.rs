@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 
 use crate::append::Appender;
-use crate::layout::{self, chunk, event, header, node, sample, slot, tally};
+use crate::layout::{self, chunk, event, header, ledger, node, sample, slot, tally};
 use crate::writer::ArenaWriter;
 
 /// Counters of the header that belong to one profile.
@@ -33,7 +33,11 @@ impl ArenaWriter {
             let used = at + self.long(at + chunk::USED).load(Ordering::Acquire);
             match self.word(at + chunk::KIND).load(Ordering::Relaxed) {
                 layout::CHUNK_NODES => self.forget_nodes(at + chunk::HEADER, used, slots_of),
-                layout::CHUNK_SAMPLES | layout::CHUNK_EVENTS => {
+                layout::CHUNK_LEDGER => self.forget_ledger(at + chunk::HEADER, used),
+                layout::CHUNK_SAMPLES
+                | layout::CHUNK_EVENTS
+                | layout::CHUNK_OBJECTS
+                | layout::CHUNK_GROWTH => {
                     self.clear(at + chunk::HEADER, used);
                     self.long(at + chunk::USED).store(chunk::HEADER, Ordering::Release);
                     free.push(at);
@@ -83,6 +87,16 @@ impl ArenaWriter {
             }
             self.clear(here, at + stride);
             at += stride;
+        }
+    }
+
+    fn forget_ledger(&self, from: u64, to: u64) {
+        for at in (from..to).step_by(ledger::SIZE as usize) {
+            for field in [ledger::COUNT, ledger::VALUE] {
+                if at + field + 8 <= to {
+                    self.long(at + field).store(0, Ordering::Relaxed);
+                }
+            }
         }
     }
 

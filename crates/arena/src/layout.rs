@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A chunk is a run of tree nodes ([`CHUNK_NODES`]), of log records ([`CHUNK_LOG`]), or of what samplers write
-//! ([`CHUNK_CONTEXTS`], [`CHUNK_SAMPLES`], [`CHUNK_EVENTS`]). A node is named by its *id*, its file offset divided by [`ID_UNIT`].
+//! ([`CHUNK_CONTEXTS`], [`CHUNK_SAMPLES`], [`CHUNK_EVENTS`], [`CHUNK_OBJECTS`], [`CHUNK_GROWTH`]). A node is named by its *id*, its file offset divided by [`ID_UNIT`].
 //!
 //! A node has a *slot* for each place its method calls others from ([`slot`]). A slot caches the child that was
 //! called there last, with the method word that the callee compares with its own, and counts the child's calls and
@@ -85,7 +85,7 @@ pub mod header {
 
 /// Why a sample has no stack, not all of it, or is not there at all. The order is part of the format: new ones go to
 /// the end.
-pub const CAUSES: [&str; 24] = [
+pub const CAUSES: [&str; 26] = [
     "walks.no-class-load",
     "walks.gc",
     "walks.unknown-not-java",
@@ -110,6 +110,8 @@ pub const CAUSES: [&str; 24] = [
     "threads.without-kernel-frames",
     "events.no-room",
     "details.no-room",
+    "objects.no-room",
+    "threads.without-events",
 ];
 
 /// Values of [`header::STATE`].
@@ -134,6 +136,15 @@ pub const CHUNK_SAMPLES: u32 = 5;
 /// A chunk of events of the timeline, see [`event`].
 pub const CHUNK_EVENTS: u32 = 6;
 
+/// A chunk of objects that are watched until they are gone, see [`object`].
+pub const CHUNK_OBJECTS: u32 = 7;
+
+/// A chunk of what such objects took at one moment after the other, see [`growth`].
+pub const CHUNK_GROWTH: u32 = 8;
+
+/// A chunk that is a ledger, see [`ledger`].
+pub const CHUNK_LEDGER: u32 = 9;
+
 /// A chunk that only the writer uses.
 pub const CHUNK_PRIVATE: u32 = 3;
 
@@ -147,6 +158,8 @@ pub mod chunk {
     pub const SIZE: u64 = 8;
     /// `u64`: bytes in use, this header included.
     pub const USED: u64 = 16;
+    /// `u64`, of a ledger: offset of the chunk that it stands in for, or 0.
+    pub const REPLACES: u64 = 24;
     /// Size of the chunk header.
     pub const HEADER: u64 = 32;
 }
@@ -231,6 +244,37 @@ pub mod tally {
     pub const STEP: u64 = 64 << 10;
 }
 
+/// A ledger: how often instructions that are told apart were executed by one thread, in which contexts, and a value that was
+/// added up meanwhile. A table that is open to hashing; a thread that needs a larger one copies it, and the new one names the
+/// one that it replaces. These are the fields of an entry.
+pub mod ledger {
+    /// `u32`: the site, see [`crate::record::Record::Site`]; 0 in an empty entry.
+    pub const SITE: u64 = 0;
+    /// `u32`: offset of the slot that was published, in units of [`super::LINK_UNIT`]; 0 where none is.
+    pub const SLOT: u64 = 4;
+    /// `u64`: how often.
+    pub const COUNT: u64 = 8;
+    /// `u64`: the value.
+    pub const VALUE: u64 = 16;
+    /// Size of an entry.
+    pub const SIZE: u64 = 24;
+
+    /// Bit of a site that is none: the entry counts executions of the method whose slot it names that took about as long as each
+    /// other, and adds up what they took in nanoseconds. The rest is the number of the range, see [`shortest`].
+    pub const EXECUTIONS: u32 = 1 << 30;
+    /// From one power of two to the next there are so many ranges (a power of two, too).
+    pub const RANGES: u32 = 32;
+
+    /// The shortest time in a range, by its number: below 64 ns each is one of its own, above that they are at most a 32nd of it
+    /// wide.
+    pub fn shortest(range: u32) -> u64 {
+        match range / RANGES {
+            0 | 1 => range.into(),
+            doubled => u64::from(range % RANGES + RANGES).checked_shl(doubled - 1).unwrap_or(u64::MAX),
+        }
+    }
+}
+
 /// Fields of a sampled context: one frame of a stack, below the frame that called it. Its id is its offset in the file
 /// divided by its size, and larger than that of its caller; 0 stands for the outermost.
 pub mod context {
@@ -311,6 +355,39 @@ pub mod sample {
     pub const SIZE: u64 = 40;
 }
 
+/// Fields of an object that is watched: those of a sample, which was taken when it was made, and two more. Other than
+/// samples, its place is used again once it is gone; its metric is 0 then.
+pub mod object {
+    /// `u32`: how many collections there had been when it was made.
+    pub const BORN: u64 = 40;
+    /// `u32`: how many there had been when it was last seen to be there.
+    pub const SEEN: u64 = 44;
+    /// Size of an object.
+    pub const SIZE: u64 = 48;
+}
+
+/// Fields of a series: what the objects of one class that one context made took after collections.
+pub mod growth {
+    /// `u32`: the context.
+    pub const CONTEXT: u64 = 0;
+    /// `u32`: the thread, as in a sample.
+    pub const THREAD: u64 = 4;
+    /// `u32`: the class, as in a sample.
+    pub const DETAIL: u64 = 8;
+    /// `u32`: one of the following (16 bits) and the number of points (16 bits); 0 if nothing is here. Written last.
+    pub const WHAT: u64 = 12;
+    /// A point is the number of bytes.
+    pub const BYTES: u32 = 1;
+    /// A point is the number of collections there had been, the same for all series; it has no context.
+    pub const COLLECTIONS: u32 = 2;
+    /// The points, `u64` each.
+    pub const POINTS: u64 = 16;
+    /// Points at the most.
+    pub const MOST: usize = 16;
+    /// Size of a series.
+    pub const SIZE: u64 = POINTS + 8 * MOST as u64;
+}
+
 /// Fields of an event of the timeline: something that took place at a time, or over a stretch of it.
 pub mod event {
     /// `u64`: when it began, in nanoseconds of the machine's monotonic clock.
@@ -342,6 +419,10 @@ pub mod parts {
     pub const TIERS: u32 = 1;
     /// What the thread was doing, one of [`super::run_state`].
     pub const STATES: u32 = 2;
+    /// How many collections an object has survived: the largest of [`AGES`] that is not more.
+    pub const AGE: u32 = 3;
+    /// Where groups of ages begin.
+    pub const AGES: [u32; 6] = [1, 2, 4, 8, 16, 64];
 }
 
 /// How values of a metric combine.
@@ -434,6 +515,7 @@ const _: () = {
     // Contexts lie at multiples of their size from the start of the file.
     assert!(chunk::HEADER.is_multiple_of(context::SIZE) && CHUNK_ALIGN.is_multiple_of(context::SIZE));
     assert!(sample::SIZE.is_multiple_of(8) && event::SIZE.is_multiple_of(8));
+    assert!(object::SIZE.is_multiple_of(8) && growth::SIZE.is_multiple_of(8) && object::BORN == sample::SIZE);
     assert!(header::LOST + 8 * CAUSES.len() as u64 <= HEADER_SIZE);
     assert!(MAX_LIMIT / context::SIZE <= u32::MAX as u64);
     assert!(slot::BYTECODES == node::BYTECODES);

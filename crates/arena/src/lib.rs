@@ -31,4 +31,5 @@ pub mod reader;
 pub mod record;
 pub mod sampled;
 mod tally;
+pub mod watched;
 pub mod writer;

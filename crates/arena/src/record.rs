@@ -35,8 +35,12 @@ pub mod tag {
     pub const DETAIL: u32 = 13;
     /// [`super::Record::EventKind`]
     pub const EVENT_KIND: u32 = 14;
+    /// [`super::Record::Site`]
+    pub const SITE: u32 = 15;
+    /// [`super::Record::ClassSize`]
+    pub const CLASS_SIZE: u32 = 16;
     /// The last one that is known.
-    pub const LAST: u32 = EVENT_KIND;
+    pub const LAST: u32 = CLASS_SIZE;
 }
 
 /// Bits of [`Record::Method`]'s flags.
@@ -45,6 +49,10 @@ pub mod flag {
     pub const OPAQUE: u32 = 1;
     /// The method's nodes have a number of samples in place of bytecodes.
     pub const SAMPLED: u32 = 4;
+    /// They have nanoseconds in place of bytecodes.
+    pub const TIMED: u32 = 8;
+    /// With that: calls are counted, and their time is the caller's.
+    pub const WITHOUT_CLOCK: u32 = 16;
 }
 
 /// Size of a record's tag and length.
@@ -209,6 +217,34 @@ pub enum Record<'a> {
         /// What its two numbers are called; empty for one that it does not have.
         values: [&'a [u8]; 2],
     },
+    /// An instruction that is told apart from others in ledgers, with one kind of what it is about: two if it makes objects
+    /// of two classes.
+    Site {
+        /// Its number, above 0.
+        id: u32,
+        /// The method that it is in.
+        method: u32,
+        /// Where it is there.
+        bci: u32,
+        /// The metric that its values are of, see [`Record::Metric`]; how often it was executed goes to the metric that this one
+        /// names.
+        metric: u32,
+        /// One of [`crate::layout::detail`].
+        kind: u32,
+        /// 1 if only its execution told what it is about.
+        met: u32,
+        /// What it is about: a class's signature; empty if only its execution tells.
+        name: &'a [u8],
+    },
+    /// How large instances of a class are.
+    ClassSize {
+        /// Which class loader defined it; 0 is the boot loader.
+        loader: u32,
+        /// In bytes.
+        bytes: u32,
+        /// Its signature.
+        name: &'a [u8],
+    },
     /// A set of labels that samples may carry. UTF-8.
     SampledLabel {
         /// Its number, above that of any it is made of.
@@ -293,6 +329,11 @@ impl<'a> Record<'a> {
             tag::DETAIL => {
                 Record::Detail { id: r.u32()?, kind: r.u32()?, identity: r.u64()?, name: r.string()? }
             }
+            tag::SITE => {
+                let (id, method, bci, metric, kind) = (r.u32()?, r.u32()?, r.u32()?, r.u32()?, r.u32()?);
+                Record::Site { id, method, bci, metric, kind, met: r.u32()?, name: r.string()? }
+            }
+            tag::CLASS_SIZE => Record::ClassSize { loader: r.u32()?, bytes: r.u32()?, name: r.string()? },
             tag::EVENT_KIND => {
                 let (id, name) = (r.u32()?, r.string()?);
                 Record::EventKind { id, name, values: [r.string()?, r.string()?] }
@@ -319,6 +360,8 @@ impl<'a> Record<'a> {
             Record::Metric { .. } => tag::METRIC,
             Record::Detail { .. } => tag::DETAIL,
             Record::EventKind { .. } => tag::EVENT_KIND,
+            Record::Site { .. } => tag::SITE,
+            Record::ClassSize { .. } => tag::CLASS_SIZE,
         };
         word(out, tag);
         word(out, 0);
@@ -408,6 +451,17 @@ impl<'a> Record<'a> {
                 word(out, id);
                 word(out, kind);
                 out.extend_from_slice(&identity.to_ne_bytes());
+                string(out, name);
+            }
+            Record::Site { id, method, bci, metric, kind, met, name } => {
+                for n in [id, method, bci, metric, kind, met] {
+                    word(out, n);
+                }
+                string(out, name);
+            }
+            Record::ClassSize { loader, bytes, name } => {
+                word(out, loader);
+                word(out, bytes);
                 string(out, name);
             }
             Record::EventKind { id, name, values } => {

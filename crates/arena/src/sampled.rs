@@ -1,7 +1,7 @@
 //! Reading what samplers wrote.
 
 use crate::bytes::Bytes;
-use crate::layout::{self, context, event, sample};
+use crate::layout::{self, context, event, growth, object, sample};
 
 /// A sampled context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +62,28 @@ pub struct Event {
     pub context: Option<u32>,
 }
 
+/// An object that was there when it was last looked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Watched {
+    /// The sample that was taken when it was made.
+    pub made: Sample,
+    /// How many collections it has survived.
+    pub age: u32,
+}
+
+/// What objects of a class that a context made took, at one moment after the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Growth {
+    /// Index of the context.
+    pub context: u32,
+    /// Id of the thread.
+    pub thread: u32,
+    /// Their class.
+    pub detail: u32,
+    /// Bytes.
+    pub points: Vec<u64>,
+}
+
 /// All that samplers wrote.
 #[derive(Debug, Default)]
 pub struct Sampled {
@@ -71,6 +93,12 @@ pub struct Sampled {
     pub samples: Vec<Sample>,
     /// Events of the timeline, in the order of writing.
     pub events: Vec<Event>,
+    /// Objects that were there when it was last looked, in no particular order.
+    pub objects: Vec<Watched>,
+    /// What such objects took after collections.
+    pub growth: Vec<Growth>,
+    /// After how many collections that was, point by point.
+    pub collections: Vec<u64>,
     /// First id of each chunk, and the index that goes with it; sorted.
     chunks: Vec<(u32, u32)>,
 }
@@ -111,25 +139,72 @@ impl Sampled {
     pub(crate) fn read_samples(&mut self, bytes: Bytes<'_>, mut at: u64, end: u64) -> u64 {
         let mut damaged = 0;
         while at + sample::SIZE <= end {
-            let word = |field| bytes.u32(at + field).unwrap_or(0);
-            let metric = word(sample::METRIC);
-            match (metric & 0xffff, self.known(word(sample::CONTEXT))) {
-                (0, _) => {}
-                (_, None) => damaged += 1,
-                (id, Some(context)) => self.samples.push(Sample {
-                    at,
-                    time: bytes.u64(at + sample::TIME).unwrap_or(0),
-                    value: bytes.u64(at + sample::VALUE).unwrap_or(0),
-                    count: word(sample::COUNT),
-                    context,
-                    thread: word(sample::THREAD),
-                    labels: word(sample::LABELS),
-                    metric: id,
-                    detail: word(sample::DETAIL),
-                    state: metric >> 16 & 0xff,
-                }),
+            match self.read_sample(bytes, at) {
+                Ok(sample) => self.samples.extend(sample),
+                Err(Damaged) => damaged += 1,
             }
             at += sample::SIZE;
+        }
+        damaged
+    }
+
+    /// A sample; none if it is not written to its end.
+    fn read_sample(&self, bytes: Bytes<'_>, at: u64) -> Result<Option<Sample>, Damaged> {
+        let word = |field| bytes.u32(at + field).unwrap_or(0);
+        let metric = word(sample::METRIC);
+        if metric & 0xffff == 0 {
+            return Ok(None);
+        }
+        Ok(Some(Sample {
+            at,
+            time: bytes.u64(at + sample::TIME).unwrap_or(0),
+            value: bytes.u64(at + sample::VALUE).unwrap_or(0),
+            count: word(sample::COUNT),
+            context: self.known(word(sample::CONTEXT)).ok_or(Damaged)?,
+            thread: word(sample::THREAD),
+            labels: word(sample::LABELS),
+            metric: metric & 0xffff,
+            detail: word(sample::DETAIL),
+            state: metric >> 16 & 0xff,
+        }))
+    }
+
+    /// Reads a chunk's objects, after all contexts; returns how many make no sense.
+    pub(crate) fn read_objects(&mut self, bytes: Bytes<'_>, mut at: u64, end: u64) -> u64 {
+        let mut damaged = 0;
+        while at + object::SIZE <= end {
+            let word = |field| bytes.u32(at + field).unwrap_or(0);
+            let age = word(object::SEEN).wrapping_sub(word(object::BORN));
+            match self.read_sample(bytes, at) {
+                Ok(made) => self.objects.extend(made.map(|made| Watched { made, age })),
+                Err(Damaged) => damaged += 1,
+            }
+            at += object::SIZE;
+        }
+        damaged
+    }
+
+    /// Reads a chunk's series, after all contexts; returns how many make no sense.
+    pub(crate) fn read_growth(&mut self, bytes: Bytes<'_>, mut at: u64, end: u64) -> u64 {
+        let mut damaged = 0;
+        while at + growth::SIZE <= end {
+            let word = |field| bytes.u32(at + field).unwrap_or(0);
+            let (what, count) = (word(growth::WHAT) & 0xffff, (word(growth::WHAT) >> 16) as usize);
+            let points = (0..count.min(growth::MOST) as u64)
+                .map(|place| bytes.u64(at + growth::POINTS + 8 * place).unwrap_or(0))
+                .collect();
+            match (what, self.known(word(growth::CONTEXT))) {
+                (0, _) => {}
+                (growth::COLLECTIONS, _) => self.collections = points,
+                (growth::BYTES, Some(context)) => self.growth.push(Growth {
+                    context,
+                    thread: word(growth::THREAD),
+                    detail: word(growth::DETAIL),
+                    points,
+                }),
+                _ => damaged += 1,
+            }
+            at += growth::SIZE;
         }
         damaged
     }
@@ -176,3 +251,6 @@ impl Sampled {
         (index < next).then_some(index)
     }
 }
+
+/// A sample of a context that is not there.
+struct Damaged;

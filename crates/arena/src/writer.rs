@@ -224,6 +224,16 @@ impl ArenaWriter {
         self.add_chunk_of(layout::CHUNK_NODES, tree, size).map(|at| self.address(at))
     }
 
+    /// Adds a chunk for so many entries of a ledger, all of them empty; returns its address. Readers pass over it until the
+    /// thread that fills it makes it a [`layout::CHUNK_LEDGER`]; from then on they pass over the one at the offset `replaces`.
+    pub fn add_ledger(&self, tree: u32, entries: u64, replaces: u64) -> Option<*mut u8> {
+        let size = chunk::HEADER.checked_add(entries.checked_mul(layout::ledger::SIZE)?)?;
+        let at = self.add_chunk_of(layout::CHUNK_PRIVATE, tree, size)?;
+        self.long(at + chunk::REPLACES).store(replaces, Ordering::Relaxed);
+        self.long(at + chunk::USED).store(size, Ordering::Release);
+        Some(self.address(at))
+    }
+
     /// Adds a chunk and returns its offset.
     pub(crate) fn add_chunk(&self, kind: u32, size: u64) -> Option<u64> {
         self.add_chunk_of(kind, 0, size)

@@ -66,6 +66,15 @@ impl<'a> Code<'a> {
         })
     }
 
+    /// Whether what is thrown by the instruction there ends in a handler that covers itself, as that of a `synchronized`
+    /// block does: it unlocks until that does not throw. Code that may throw again and again must not be inserted there.
+    pub fn retries_at(&self, bci: u32) -> bool {
+        self.exceptions().any(|e| {
+            let covered = u32::from(e.start)..u32::from(e.end);
+            covered.contains(&bci) && covered.contains(&e.handler.into())
+        })
+    }
+
     /// True if any handler exists.
     pub fn has_handlers(&self) -> bool {
         !self.exceptions.is_empty()

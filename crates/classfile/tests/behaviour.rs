@@ -124,3 +124,34 @@ fn instrument(bytes: &[u8]) -> Vec<u8> {
     }
     editor.into_bytes().into_owned()
 }
+
+/// What is inserted before a handler may throw: the handler of a `synchronized` block unlocks all the same, and comes to an end.
+#[test]
+fn handlers_run_though_what_is_inserted_before_them_throws() {
+    for jdk in support::jdks() {
+        let work = support::scratch(&format!("guarded-{}", jdk.name));
+        support::javac(&jdk, &support::java_source("Guarded.java"), &work);
+        let path = work.join("Guarded.class");
+        let bytes = fs::read(&path).expect("class");
+        let class = ClassFile::parse(&bytes).expect("parses");
+        let mut editor = ClassEditor::new(&class);
+        let fail = editor.pool().method_ref(b"Guarded$Failing", b"fail", b"()V").expect("room");
+        for method in class.methods().filter(|method| ![&b"show"[..], b"<init>"].contains(&method.name())) {
+            let mut code = editor.edit_method(method.index()).expect("opens").expect("has code");
+            let mut handlers: Vec<u16> = code.code().exceptions().map(|e| e.handler).collect();
+            handlers.dedup();
+            for handler in handlers {
+                let snippet = Snippet::new().invokestatic(fail, b"()V").clone();
+                code.insert_guarded_at_handler(handler.into(), &snippet).expect("handler");
+            }
+            code.catch_all(&Snippet::new()).expect("handler");
+            code.finish().expect("edited");
+        }
+        fs::write(path, editor.into_bytes()).expect("write");
+        let expected = "unlocks StackOverflowError\n\
+             clears StackOverflowError cleared\n\
+             insideOfLock StackOverflowError\n\
+             twice StackOverflowError\n";
+        assert_eq!(java(&jdk, &work, "Guarded"), expected, "{}", jdk.name);
+    }
+}

@@ -11,6 +11,7 @@ use quipu_collector::attach::{Attach as Channel, Target};
 use quipu_collector::control::Control;
 use quipu_collector::import::{self, Baseline};
 use quipu_collector::jvms;
+use quipu_kinds::{Chosen, Kind, kind};
 
 use crate::agent;
 use crate::clean;
@@ -22,6 +23,7 @@ use crate::parts::{GLANCE, Requests};
 use crate::progress;
 use crate::run::save;
 use crate::signals;
+use crate::typos;
 
 /// What is measured unless something else is asked for: it costs somebody's production next to nothing.
 const DEFAULT_KIND: &str = "cpu";
@@ -77,8 +79,8 @@ impl Attach {
         let target = Target::find(pid).map_err(Failure::target)?;
         let channel = Channel::new(&target).with_timeout(ANSWER);
         let mut before = None;
-        for kind in chosen.kinds().filter(|kind| kind.rewrites) {
-            eprintln!("quipu: --{}: {}; --cpu costs a few percent", kind.name(), kind.cost);
+        for line in costs(&chosen) {
+            eprintln!("quipu: {line}");
         }
         let held = if self.keep { "" } else { agent::HELD };
         let options = format!("{}{held}", chosen.text());
@@ -121,7 +123,7 @@ impl Attach {
             let _ = Control::of_process(pid).and_then(|control| control.ask(&["dump"]));
             let bytes = arena.read()?;
             match self.save(&bytes, before.as_ref(), &output::numbered(&self.output, files + 1)) {
-                Ok(()) => {
+                Ok(_) => {
                     files += 1;
                     // Without --loop, it is a snapshot of all so far.
                     before =
@@ -139,26 +141,44 @@ impl Attach {
             Some(_) => output::numbered(&self.output, files + 1),
             None => self.output.clone(),
         };
-        if let Err(error) = self.save(&arena.read()?, before.as_ref(), &output) {
-            return Err(keep(&mut arena, alive, error));
-        }
+        let typos = match self.save(&arena.read()?, before.as_ref(), &output) {
+            Ok(typos) => typos,
+            Err(error) => return Err(keep(&mut arena, alive, error)),
+        };
         if !alive {
             // The target ended first and left its arena to us.
             let _ = std::fs::remove_file(arena.path());
         }
+        // A part of many may well have nothing of what is asked for.
+        typos.iter().filter(|_| files == 0).for_each(|sentence| eprintln!("quipu: {sentence}"));
         Ok(DONE)
     }
 
-    fn save(&self, arena: &[u8], before: Option<&Baseline>, output: &Path) -> anyhow::Result<()> {
+    /// Writes the profile; sentences about filters that nothing matched.
+    fn save(&self, arena: &[u8], before: Option<&Baseline>, output: &Path) -> anyhow::Result<Vec<String>> {
         let reading = || import::profile_since(arena, before).map_err(Failure::target);
         let mut profile = progress::during("reading the profile", reading)?;
         if let Some(why) = collect::not_measured(&profile) {
             return Err(Failure::target(format!("nothing was measured: {why}")));
         }
         profile.meta.target.command = vec!["attach".to_owned(), profile.meta.target.main.clone()];
-        profile.meta.options.extend(self.kinds.chosen(DEFAULT_KIND)?.recorded());
-        save(&profile, output)
+        let chosen = self.kinds.chosen(DEFAULT_KIND)?;
+        profile.meta.options.extend(chosen.recorded());
+        let typos = typos::in_filters(&chosen, &mut profile);
+        save(&profile, output)?;
+        Ok(typos)
     }
+}
+
+/// What each kind will roughly cost, but for the one that is chosen by default: others depend on the program.
+fn costs(chosen: &Chosen) -> Vec<String> {
+    let cheap = kind(DEFAULT_KIND);
+    let beside = |kind: &Kind| match (chosen.rewriters().any(|other| other.name() == kind.name()), cheap) {
+        (true, Some(cheap)) => format!("; --{}: {}", cheap.name(), cheap.cost),
+        _ => String::new(),
+    };
+    let dear = chosen.kinds().filter(|kind| kind.name() != DEFAULT_KIND);
+    dear.map(|kind| format!("--{}: {}{}", kind.name(), kind.cost, beside(kind))).collect()
 }
 
 /// The profile could not be written: it is left where it can be read.
@@ -243,4 +263,23 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
     let number: f64 =
         text.trim_end_matches('s').parse().map_err(|_| "must be a number of seconds".to_owned())?;
     Duration::try_from_secs_f64(number).map_err(|_| "must be a number of seconds".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quipu_kinds::KINDS;
+
+    /// Before anything is begun in somebody's production, what it costs is said.
+    #[test]
+    fn the_cost_of_every_kind_but_the_default_is_said() {
+        for kind in KINDS {
+            let mut chosen = Chosen::default();
+            chosen.set(kind.name(), kind.switch.bare.unwrap_or_default()).unwrap();
+            let said = costs(&chosen).join("\n");
+            assert_eq!(said.contains(kind.cost), kind.name() != DEFAULT_KIND, "{}: {said}", kind.name());
+        }
+        let exact = costs(&Chosen::parse("exact").unwrap());
+        assert!(exact[0].ends_with("; --cpu: below 1 % at the default rate"), "{exact:?}");
+    }
 }

@@ -7,10 +7,12 @@ use quipu_collector::arena::ArenaFile;
 use quipu_collector::attach::{Attach as Channel, Target};
 use quipu_collector::control::{Control, ControlError};
 use quipu_collector::import;
+use quipu_kinds::{KINDS, Setting, Value, settings};
 use serde_json::json;
 
 use crate::agent;
 use crate::attach::find;
+use crate::directives;
 use crate::exit::{DONE, Failure};
 use crate::output;
 use crate::run::save;
@@ -28,7 +30,10 @@ Examples:
   quipu ctl 4711 set bytecodes=1000         a sample every 1,000 bytecodes, if there are such samples
   quipu ctl 4711 status                     what is on, how much there is, what it cost
   quipu ctl 4711 dump -o now.quipu          the profile so far
-  quipu ctl 4711 stop wall                  one kind; without a kind, all of them")]
+  quipu ctl 4711 reset                      from now on again
+  quipu ctl 4711 stop root=Orders.place     one of several roots
+  quipu ctl 4711 stop wall                  one kind; without a kind, all of them
+  quipu ctl 4711 directives hot.json        compile by them: quipu export x.quipu --to directives -o hot.json")]
 pub struct Ctl {
     /// Process id, or part of the main class's name
     #[arg(value_name = "PID|NAME")]
@@ -46,23 +51,36 @@ pub struct Ctl {
 enum Command {
     /// What is on, how much there is, what it cost
     Status,
-    /// Switch kinds on: exact, cpu, cpu=RATE, wall, wall=RATE
+    #[command(about = format!("Switch kinds on: {}", kinds_in_words()))]
     Start {
-        /// What to measure
-        #[arg(required = true, value_name = "KIND[=RATE]")]
+        /// What to measure, and its options
+        #[arg(required = true, value_name = "KIND[=VALUE]")]
         kinds: Vec<String>,
     },
-    /// Switch kinds off, or all
+    /// Switch kinds off, or all; of several roots, one
     Stop {
         /// What not to measure any more
-        #[arg(value_name = "KIND")]
+        #[arg(value_name = "KIND[=VALUE]")]
         kinds: Vec<String>,
     },
-    /// Change a setting: cpu=RATE, wall=RATE, bytecodes=N, threads=NAME|NAME
+    #[command(about = format!("Change a setting: {}", settings_in_words()))]
     Set {
         /// What to change
         #[arg(required = true, value_name = "KEY=VALUE")]
         settings: Vec<String>,
+    },
+    /// Begin anew with what is measured: the profile so far is gone
+    Reset,
+    /// Have the JVM's compiler inline as a file says that `quipu export --to directives` wrote (Java 9 and newer)
+    ///
+    /// What is compiled from now on is compiled by it. No agent is loaded.
+    Directives {
+        /// The file
+        #[arg(value_name = "FILE", required_unless_present = "clear")]
+        file: Option<PathBuf>,
+        /// Take out all directives that were added
+        #[arg(long, conflicts_with = "file")]
+        clear: bool,
     },
     /// Write the profile so far
     Dump {
@@ -83,7 +101,9 @@ impl Ctl {
                 self.tell(&ask(pid, &words("start", kinds))?);
             }
             Command::Stop { kinds } => self.tell(&ask(pid, &words("stop", kinds))?),
+            Command::Reset => self.tell(&ask(pid, &["reset".to_owned()])?),
             Command::Set { settings } => self.tell(&ask(pid, &words("set", settings))?),
+            Command::Directives { file, .. } => println!("{}", directives::change(pid, file.as_deref())?),
             Command::Dump { output } => {
                 output::check(output)?;
                 ask(pid, &["dump".to_owned()])?;
@@ -116,6 +136,26 @@ pub fn ensure_agent(pid: u32) -> anyhow::Result<bool> {
     Ok(true)
 }
 
+/// `exact, bytecodes=N, cpu, cpu=RATE, …`: how each can be switched on.
+fn kinds_in_words() -> String {
+    let spelled = KINDS.iter().flat_map(|kind| {
+        let Setting { name, value, bare, .. } = &kind.switch;
+        let with_value = (!matches!(value, Value::Switch)).then(|| format!("{name}={}", value.name()));
+        [bare.map(|_| (*name).to_owned()), with_value].into_iter().flatten()
+    });
+    spelled.collect::<Vec<_>>().join(", ")
+}
+
+/// `cpu=RATE, …, threads=NAME|NAME`: what can be changed.
+fn settings_in_words() -> String {
+    let changeable = settings().filter(|setting| setting.changeable).map(|setting| {
+        let value = setting.value.name();
+        let values = if setting.many { format!("{value}|{value}") } else { value.to_owned() };
+        format!("{}={values}", setting.name)
+    });
+    changeable.collect::<Vec<_>>().join(", ")
+}
+
 /// A request is one line of words.
 fn words(command: &str, rest: &[String]) -> Vec<String> {
     let rest = rest.iter().map(|word| word.replace(' ', "%20").replace('\n', "%0A"));
@@ -133,4 +173,20 @@ pub fn ask(pid: u32, words: &[String]) -> anyhow::Result<Vec<(String, String)>> 
         )),
         error => Failure::target(format!("process {pid}: {error}")),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_and_what_can_be_changed_is_in_the_help() {
+        let kinds = kinds_in_words();
+        assert!(kinds.contains("cpu, cpu=RATE, wall, wall=RATE, event, event=NAME"), "{kinds}");
+        assert!(KINDS.iter().all(|kind| kinds.contains(kind.name())), "{kinds}");
+        let settings = settings_in_words();
+        for name in ["cpu=RATE", "wall=RATE", "bytecodes=", "alloc=", "locks=", "threads=NAME|NAME"] {
+            assert!(settings.contains(name), "{settings}");
+        }
+    }
 }

@@ -7,8 +7,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
-use quipu_formats::{Format, Limits, Options, collapsed, import};
-use quipu_report::grouped;
+use quipu_formats::{Format, Limits, Options, import};
 
 use crate::collect::load;
 use crate::exit::{DONE, Failure};
@@ -23,7 +22,8 @@ Examples:
   quipu export profile.quipu --to html -o profile.html        one page, opens in any browser
   quipu export profile.quipu --to pprof -o profile.pb.gz      then: pprof -top profile.pb.gz
   quipu export profile.quipu --to collapsed --metric calls | flamegraph.pl > calls.svg
-  quipu export profile.quipu --to callgrind -o callgrind.out  then: kcachegrind callgrind.out")]
+  quipu export profile.quipu --to callgrind -o callgrind.out  then: kcachegrind callgrind.out
+  quipu export profile.quipu --to directives -o hot.json      then: quipu ctl PID directives hot.json")]
 pub struct Export {
     /// A .quipu file, or the .arena file of a target that was killed
     file: PathBuf,
@@ -65,17 +65,7 @@ impl Export {
             options.max_bytes = None;
         }
         let profile = self.narrow.of(&load(&self.file)?, &options, self.min)?;
-        if format == Format::Collapsed
-            && let Some(pruned) = collapsed::pruned(&profile, &options).map_err(Failure::usage)?
-        {
-            eprintln!(
-                "quipu: {} of {} contexts, the smallest, are folded into their callers: all of them would be {} MB; \
-                 --whole writes them, --min says what is too small",
-                grouped(pruned.folded as u64),
-                grouped(pruned.contexts as u64),
-                grouped(pruned.bytes / 1_000_000)
-            );
-        }
+        output::tell_pruned(&profile, format, &options, "--whole writes them, --min says what is too small")?;
         let write = |out: &mut dyn Write| output::export(&profile, format, &options, out);
         match &self.output {
             Some(path) => {

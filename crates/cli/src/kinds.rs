@@ -9,6 +9,7 @@ use quipu_kinds::{Chosen, KINDS, SHARED, Setting, Value, settings};
 use quipu_rewrite::Weights;
 
 use crate::exit::Failure;
+use crate::perf_events;
 
 pub use quipu_kinds::size;
 
@@ -32,6 +33,7 @@ impl Kinds {
             chosen.set(default, "").map_err(wrong)?;
         }
         chosen.check().map_err(wrong)?;
+        perf_events::check(&chosen, false)?;
         Ok(chosen)
     }
 
@@ -200,6 +202,7 @@ mod tests {
             &["--bytecodes", "--sites"],
             &["--idle", "--cpu"],
             &["--weights", "nowhere"],
+            &["--event", "no-such-event"],
         ] {
             assert!(chosen(words).is_err(), "{words:?}");
         }

@@ -11,6 +11,7 @@ mod collect;
 mod ctl;
 mod demo;
 mod deterministic;
+mod directives;
 mod doctor;
 mod exit;
 mod export;
@@ -26,6 +27,8 @@ mod launch;
 mod narrow;
 mod output;
 mod parts;
+mod perf_events;
+mod perf_map;
 mod progress;
 mod ps;
 mod report;
@@ -76,6 +79,7 @@ enum Command {
     Ps(ps::Ps),
     Threads(threads::Threads),
     Deadlocks(threads::Deadlocks),
+    PerfMap(perf_map::PerfMap),
     Clean(clean::Clean),
     Doctor(doctor::Doctor),
     Instrument(instrument::Instrument),
@@ -109,6 +113,7 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
         Command::Ps(command) => command.run(),
         Command::Threads(command) => command.run(),
         Command::Deadlocks(command) => command.run(),
+        Command::PerfMap(command) => command.run(),
         Command::Clean(command) => command.run(),
         Command::Doctor(command) => command.run(),
         Command::Instrument(command) => command.run(),
@@ -132,6 +137,10 @@ fn dispatch(command: Command) -> anyhow::Result<u8> {
 }
 
 fn main() -> ExitCode {
+    if perf_events::is_asked(std::env::args_os()) {
+        print!("{}", perf_events::list());
+        return ExitCode::from(exit::DONE);
+    }
     match dispatch(Cli::parse().command) {
         Ok(status) => ExitCode::from(status),
         Err(error) if is_broken_pipe(&error) => ExitCode::from(exit::DONE),

@@ -85,3 +85,92 @@ pub fn percent(text: &str) -> Result<u32, String> {
         _ => Err("must be a part of a hundred, like 0.5".to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+    use quipu_profile::{Builder, MethodFlags, MethodSpec, MetricSpec, ThreadSpec, UNKNOWN_SITE};
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        narrow: Narrow,
+        #[arg(long, value_parser = percent)]
+        min: Option<u32>,
+    }
+
+    /// Two threads, each with main 10 → A.work 80 → A.tiny 1 → [libc] 9.
+    fn profile() -> Profile {
+        let mut builder = Builder::new();
+        let bytecodes = builder.metric(MetricSpec::bytecodes());
+        for name in ["http-1", "pool-1"] {
+            let mut node = {
+                let thread = builder.thread(ThreadSpec { name, ..ThreadSpec::default() });
+                builder.root(thread)
+            };
+            let java = MethodFlags::NONE;
+            for (class, name, flags, value) in [
+                ("A", "main", java, 10),
+                ("A", "work", java, 80),
+                ("A", "tiny", java, 1),
+                ("", "write", MethodFlags::FOREIGN, 9),
+            ] {
+                let method = builder.method(MethodSpec { class, name, flags, ..MethodSpec::default() });
+                node = builder.push(node, method, UNKNOWN_SITE);
+                builder.add(node, bytecodes, value);
+            }
+        }
+        builder.finish()
+    }
+
+    /// What is left: names of threads, and of methods with what each has itself.
+    fn left(options: &[&str]) -> (Vec<String>, Vec<(String, u64)>) {
+        let line = Line::parse_from([&["export"], options].concat());
+        let profile = line.narrow.of(&profile(), &Options::default(), line.min).unwrap();
+        let threads = profile.threads().iter().map(|thread| profile.str(thread.name).to_owned());
+        let own = profile.metric("bytecodes").unwrap().values();
+        let mut methods = std::collections::BTreeMap::new();
+        for (node, value) in (0..).zip(own).filter(|(_, value)| **value > 0) {
+            if let Some(method) = profile.tree().method(node) {
+                let name = profile.str(profile.method(method).name).to_owned();
+                *methods.entry(name).or_insert(0) += value;
+            }
+        }
+        (threads.collect(), methods.into_iter().collect())
+    }
+
+    fn methods(expected: &[(&str, u64)]) -> Vec<(String, u64)> {
+        expected.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()
+    }
+
+    #[test]
+    fn threads_are_chosen() {
+        let all = methods(&[("main", 20), ("tiny", 2), ("work", 160), ("write", 18)]);
+        assert_eq!(left(&[]), (vec!["http-1".to_owned(), "pool-1".to_owned()], all));
+        let one = methods(&[("main", 10), ("tiny", 1), ("work", 80), ("write", 9)]);
+        for options in
+            [&["--include-threads", "http"][..], &["--exclude-threads", "pool-*"], &["--thread", "http-1"]]
+        {
+            assert_eq!(left(options), (vec!["http-1".to_owned()], one.clone()), "{options:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_hidden_is_part_of_its_caller() {
+        assert_eq!(left(&["--hide", "A.work"]).1, methods(&[("main", 180), ("tiny", 2), ("write", 18)]));
+        assert_eq!(left(&["--java"]).1, methods(&[("main", 20), ("tiny", 20), ("work", 160)]));
+    }
+
+    /// Nothing is lost: what is too small is part of what called it.
+    #[test]
+    fn what_is_too_small_is_part_of_its_caller() {
+        assert_eq!(left(&["--min", "8"]).1, methods(&[("main", 20), ("work", 180)]));
+        // A context has what is below it, too.
+        assert_eq!(
+            left(&["--min", "4%"]).1,
+            methods(&[("main", 20), ("tiny", 2), ("work", 160), ("write", 18)])
+        );
+        assert!(percent("101").is_err() && percent("-1").is_err() && percent("a").is_err());
+    }
+}

@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use quipu_formats::{ExportError, Format, Options};
+use quipu_formats::{ExportError, Format, Options, collapsed};
 use quipu_profile::Profile;
+use quipu_report::grouped;
 
 use crate::exit::Failure;
 
@@ -45,9 +46,27 @@ pub fn numbered(path: &Path, number: u32) -> PathBuf {
 /// Writes a profile as its file's name has it.
 pub fn save(profile: &Profile, path: &Path) -> anyhow::Result<()> {
     match format_of(path) {
-        Some(format) => write(path, |out| export(profile, format, &Options::default(), out)),
+        Some(format) => {
+            if let Some(told) = save_export(profile, path, format, &Options::default())? {
+                eprintln!("quipu: {told}");
+            }
+            Ok(())
+        }
         None => profile.save(path).map_err(Failure::target),
     }
+}
+
+/// Writes an export in place of a profile; returns what is to be said of it.
+fn save_export(
+    profile: &Profile,
+    path: &Path,
+    format: Format,
+    options: &Options,
+) -> anyhow::Result<Option<String>> {
+    let advice = "a .quipu file has all, and `quipu export --whole` writes them";
+    let told = pruned_in_words(profile, format, options, advice)?;
+    write(path, |out| export(profile, format, options, out))?;
+    Ok(told)
 }
 
 /// Writes a profile in another tool's format.
@@ -61,6 +80,34 @@ pub fn export(
         ExportError::Io(error) => error.into(),
         error => Failure::usage(error),
     })
+}
+
+/// Says so, if not all contexts have room in an export, and what to do about it.
+pub fn tell_pruned(profile: &Profile, format: Format, options: &Options, advice: &str) -> anyhow::Result<()> {
+    if let Some(text) = pruned_in_words(profile, format, options, advice)? {
+        eprintln!("quipu: {text}");
+    }
+    Ok(())
+}
+
+fn pruned_in_words(
+    profile: &Profile,
+    format: Format,
+    options: &Options,
+    advice: &str,
+) -> anyhow::Result<Option<String>> {
+    if format != Format::Collapsed {
+        return Ok(None);
+    }
+    let pruned = collapsed::pruned(profile, options).map_err(Failure::usage)?;
+    Ok(pruned.map(|pruned| {
+        format!(
+            "{} of {} contexts, the smallest, are folded into their callers: all of them would be {} MB; {advice}",
+            grouped(pruned.folded as u64),
+            grouped(pruned.contexts as u64),
+            grouped(pruned.bytes / 1_000_000)
+        )
+    }))
 }
 
 /// Writes a file: all of it, or nothing.
@@ -79,6 +126,7 @@ pub fn write(path: &Path, contents: impl FnOnce(&mut dyn Write) -> anyhow::Resul
 #[cfg(test)]
 mod tests {
     use super::*;
+    use quipu_profile::{Builder, MethodSpec, MetricSpec, ThreadSpec, UNKNOWN_SITE};
 
     #[test]
     fn names_end_like_formats() {
@@ -93,6 +141,33 @@ mod tests {
         for format in Format::ALL {
             assert_eq!(of(&format!("x.{}", format.extension())), Some(format.name()));
         }
+    }
+
+    /// What is left out of a file that a run writes is said, as `quipu export` says it.
+    #[test]
+    fn pruned_stacks_are_told() {
+        let mut builder = Builder::new();
+        let bytecodes = builder.metric(MetricSpec::bytecodes());
+        let thread = builder.thread(ThreadSpec { name: "main", ..ThreadSpec::default() });
+        for i in 0..200u64 {
+            let name = format!("method{i}");
+            let method = builder.method(MethodSpec { class: "A", name: &name, ..MethodSpec::default() });
+            let node = builder.push(builder.root(thread), method, UNKNOWN_SITE);
+            builder.add(node, bytecodes, i + 1);
+        }
+        let profile = builder.finish();
+        let directory = tempfile::tempdir().unwrap();
+        let said = |name: &str, max_bytes| {
+            let path = directory.path().join(name);
+            let options = Options { max_bytes, ..Options::default() };
+            let said = save_export(&profile, &path, format_of(&path).unwrap(), &options).unwrap();
+            assert!(path.is_file());
+            said
+        };
+        let text = said("x.collapsed", Some(1000)).expect("something is left out");
+        assert!(text.contains(" of 200 contexts, the smallest, are folded into their callers"), "{text}");
+        assert!(text.contains("quipu export --whole"), "{text}");
+        assert_eq!((said("x.collapsed", None), said("x.html", Some(1000))), (None, None));
     }
 
     #[test]

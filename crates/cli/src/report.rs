@@ -24,6 +24,9 @@ Examples:
   quipu report profile.quipu --by class --metric bytecodes/calls
   quipu report profile.quipu --java --hide 'java.lang.reflect.*' --exclude-threads 'ForkJoinPool*'
   quipu report profile.quipu --by line                       where samples were, or blocks that were counted
+  quipu report profile.quipu --by site --metric alloc.bytes  instructions that make objects, with the class
+  quipu report profile.quipu --by leak                       what grows, and who makes it (--live)
+  quipu report profile.quipu --by root                       how long executions of roots took, with percentiles (--root)
   quipu report profile.quipu --label request=/search         what was done on behalf of it
   quipu report profile.quipu --by label                      how much was done on behalf of whom
   quipu report profile.quipu --from 10s --to 20s             what was sampled in these ten seconds

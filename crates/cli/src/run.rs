@@ -17,6 +17,7 @@ use crate::kinds::{self, Kinds};
 use crate::launch::{self, Reach, RunDirectory};
 use crate::output;
 use crate::parts::Parts;
+use crate::perf_events;
 use crate::progress;
 use crate::signals::Ended;
 use crate::typos;
@@ -36,6 +37,7 @@ Examples:
   quipu run --exact --bba precise -o app.quipu -- java -cp classes com.acme.Main input.txt
   quipu run --cpu -o app.quipu -- java -jar app.jar             stacks, 100 times a second of CPU time
   quipu run --cpu --loop 60 -o app.quipu -- java -jar app.jar   app-0001.quipu after a minute, and so on
+  quipu run --event page-faults -- java -jar app.jar            where memory is touched first; --event list has more
   quipu run --wall --threads 'http-*' -- java -jar app.jar      what those threads wait for, too
   quipu run --include com.acme --deterministic -- java -jar app.jar
   quipu run --bytecodes -- java -jar app.jar                         a context sample every 10,000 bytecodes
@@ -67,6 +69,7 @@ impl Run {
     /// Runs the command; the result is its exit status.
     pub fn run(self) -> anyhow::Result<u8> {
         let chosen = self.kinds.chosen("exact")?;
+        perf_events::check(&chosen, true)?;
         output::check(&self.output)?;
         clean::remove_old();
         let (profile, typos, ended) = self.profile(&chosen, &self.output)?;
@@ -159,7 +162,9 @@ pub fn save(profile: &Profile, path: &Path) -> anyhow::Result<()> {
     // States are parts of a metric that is there as a whole.
     let whole = profile.metrics().iter().filter(|metric| {
         let of = metric.name().split('.').next();
-        of == Some(metric.name()) || profile.metrics().iter().all(|other| Some(other.name()) != of)
+        !metric.spec().is_variance()
+            && !metric.name().contains(".age-")
+            && (of == Some(metric.name()) || profile.metrics().iter().all(|other| Some(other.name()) != of))
     });
     let totals: String = whole.map(|metric| format!(", {}", described(metric))).collect();
     let file = path.display();
@@ -172,7 +177,17 @@ pub fn save(profile: &Profile, path: &Path) -> anyhow::Result<()> {
     for (cause, n) in &profile.meta.lost {
         eprintln!("quipu: not in it: {}", quipu_profile::lost_in_words(cause, *n));
     }
+    if let Some(why) = walked_by_the_vm(profile) {
+        eprintln!("quipu: not in it: tiers, native and JVM frames, since {why}");
+    }
     Ok(())
+}
+
+/// Why the VM walked stacks, which tells less than Quipu's own walk; `None` if it did not, or no stack was walked in a handler.
+fn walked_by_the_vm(profile: &Profile) -> Option<&str> {
+    let fact = |key| profile.run.extra.iter().find(|(found, _)| found == key).map(|(_, value)| &**value);
+    fact("stack walks").filter(|&walks| walks != "0")?;
+    fact("walker")?.strip_prefix("AsyncGetCallTrace, because ")
 }
 
 /// `3 calls`, `1.25 s cpu in 125 samples`.
@@ -183,6 +198,7 @@ fn described(metric: &Metric) -> String {
             let samples = total / period.max(1);
             format!("{:.2} s {name} in {samples} samples", total as f64 / 1e9)
         }
+        (Unit::Nanoseconds, MetricKind::Exact) => format!("{:.2} s {name}", total as f64 / 1e9),
         _ => format!("{total} {name}"),
     }
 }

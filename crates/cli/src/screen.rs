@@ -15,6 +15,9 @@ use ratatui::widgets::Paragraph;
 /// Threads shown at most.
 const THREADS: usize = 8;
 
+/// How long methods took below a root: elapsed time, without what measuring took.
+const TIME: &str = "time";
+
 /// One look at the target.
 pub struct Picture {
     /// What was sampled since the look before.
@@ -32,6 +35,8 @@ pub enum Sort {
     Own,
     /// That and what they called.
     Total,
+    /// How long they took, if that is measured.
+    Time,
     /// Their names.
     Name,
 }
@@ -83,11 +88,24 @@ impl Screen {
             KeyCode::Char('q') | KeyCode::Esc => return Asked::Quit,
             KeyCode::Char('a') => self.all = !self.all,
             KeyCode::Char(' ') => self.paused = !self.paused,
-            KeyCode::Char('s') | KeyCode::Right => self.sort = self.sort.next(),
-            KeyCode::Left => self.sort = self.sort.next().next(),
+            KeyCode::Char('s') | KeyCode::Right => self.sort = self.sort.next(self.has_times()),
+            KeyCode::Left => self.sort = self.sort.before(self.has_times()),
             _ => return Asked::Nothing,
         }
         Asked::Draw
+    }
+
+    /// Whether calls are timed.
+    fn has_times(&self) -> bool {
+        self.picture.as_ref().is_some_and(|picture| picture.profile.metric(TIME).is_some())
+    }
+
+    /// What stands above methods; what they are sorted by is marked, if there is somebody who can choose.
+    fn title(&self, marked: bool) -> String {
+        let mark = |sort: Sort| if marked && self.sort == sort { "*" } else { " " };
+        let times =
+            if self.has_times() { format!("{}TIME %    CALLS/S  ", mark(Sort::Time)) } else { String::new() };
+        format!("{}SELF %  {}TOTAL %  {times}{}METHOD", mark(Sort::Own), mark(Sort::Total), mark(Sort::Name))
     }
 
     /// Draws all of it into the window, however large that is.
@@ -111,10 +129,7 @@ impl Screen {
         lines.extend(rows.threads.iter().take(THREADS).map(|row| Line::raw(row.text(over.width))));
         frame.render_widget(Paragraph::new(lines), over);
 
-        let mark = |sort: Sort| if self.sort == sort { "*" } else { " " };
-        let title =
-            format!("{}SELF %  {}TOTAL %  {}METHOD", mark(Sort::Own), mark(Sort::Total), mark(Sort::Name));
-        let mut lines = vec![Line::raw(""), Line::styled(title, bold)];
+        let mut lines = vec![Line::raw(""), Line::styled(self.title(true), bold)];
         lines.extend(rows.methods.iter().map(|row| Line::raw(row.text(middle.width))));
         lines.truncate(middle.height.into());
         frame.render_widget(Paragraph::new(lines), middle);
@@ -134,7 +149,9 @@ impl Screen {
             out.push_str(&row.text(COLUMNS));
             out.push('\n');
         }
-        out.push_str("\n SELF %   TOTAL %   METHOD\n");
+        out.push('\n');
+        out.push_str(&self.title(false));
+        out.push('\n');
         for row in rows.methods.iter().take(methods) {
             out.push_str(&row.text(COLUMNS));
             out.push('\n');
@@ -145,11 +162,21 @@ impl Screen {
 }
 
 impl Sort {
-    fn next(self) -> Sort {
+    fn next(self, has_times: bool) -> Sort {
         match self {
             Sort::Own => Sort::Total,
-            Sort::Total => Sort::Name,
+            Sort::Total if has_times => Sort::Time,
+            Sort::Total | Sort::Time => Sort::Name,
             Sort::Name => Sort::Own,
+        }
+    }
+
+    fn before(self, has_times: bool) -> Sort {
+        match self {
+            Sort::Own => Sort::Name,
+            Sort::Total => Sort::Own,
+            Sort::Name if has_times => Sort::Time,
+            Sort::Time | Sort::Name => Sort::Total,
         }
     }
 }
@@ -158,14 +185,23 @@ impl Sort {
 struct Row {
     own: f64,
     total: Option<f64>,
+    timed: Option<Timed>,
     name: String,
+}
+
+/// A method that is timed, with what it calls.
+#[derive(Clone, Copy)]
+struct Timed {
+    percent: f64,
+    calls: f64,
 }
 
 impl Row {
     /// One line; the middle of the name gives way.
     fn text(&self, columns: u16) -> String {
+        let timed = self.timed.map(|Timed { percent, calls }| format!("{percent:>7.1} {calls:>10.0}   "));
         let numbers = match self.total {
-            Some(total) => format!("{:>7.1}   {total:>7.1}   ", self.own),
+            Some(total) => format!("{:>7.1}   {total:>7.1}   {}", self.own, timed.unwrap_or_default()),
             None => format!("{:>7.1}  ", self.own),
         };
         let room = usize::from(columns).saturating_sub(numbers.len());
@@ -214,26 +250,37 @@ impl Rows {
         threads.sort_by_key(|&(nanos, name)| (Reverse(nanos), name));
         rows.threads = threads
             .into_iter()
-            .map(|(nanos, name)| Row { own: percent(nanos), total: None, name: printable(name) })
+            .map(|(nanos, name)| Row { own: percent(nanos), total: None, timed: None, name: printable(name) })
             .collect();
         let totals = profile.totals_by_method(cpu);
-        let mut methods: Vec<(u64, u64, String)> = (0..profile.methods().len())
-            .map(|id| (totals.own[id], totals.total[id], profile.method_name(id as u32)))
-            .filter(|(_, total, _)| *total > 0)
-            .collect();
-        methods.sort_by(|a, b| match screen.sort {
-            Sort::Own => (b.0, b.1, &a.2).cmp(&(a.0, a.1, &b.2)),
-            Sort::Total => (b.1, b.0, &a.2).cmp(&(a.1, a.0, &b.2)),
-            Sort::Name => a.2.cmp(&b.2),
-        });
-        rows.methods = methods
-            .into_iter()
-            .map(|(own, total, name)| Row {
-                own: percent(own),
-                total: Some(percent(total)),
-                name: printable(&name),
+        let timed = |name: &str| profile.metric(name).map(|metric| profile.totals_by_method(metric));
+        let (times, calls) = (timed(TIME), timed("calls"));
+        let mut methods: Vec<([u64; 4], String)> = (0..profile.methods().len())
+            .map(|id| {
+                let time = times.as_ref().map_or(0, |times| times.total[id]);
+                let calls = calls.as_ref().map_or(0, |calls| calls.own[id]);
+                ([totals.own[id], totals.total[id], time, calls], profile.method_name(id as u32))
             })
+            .filter(|([_, total, time, calls], _)| *total > 0 || times.is_some() && time | calls > 0)
             .collect();
+        methods.sort_by_key(|([own, total, time, calls], name)| {
+            let key = match screen.sort {
+                Sort::Own => [*own, *total, *time],
+                Sort::Total => [*total, *own, *time],
+                Sort::Time => [*time, *calls, *total],
+                Sort::Name => [0; 3],
+            };
+            (Reverse(key), name.clone())
+        });
+        let is_timed = times.is_some();
+        let row = |([own, total, time, calls], name): ([u64; 4], String)| Row {
+            own: percent(own),
+            total: Some(percent(total)),
+            timed: is_timed
+                .then(|| Timed { percent: percent(time), calls: calls as f64 / seconds.max(1e-9) }),
+            name: printable(&name),
+        };
+        rows.methods = methods.into_iter().map(row).collect();
         rows
     }
 }
@@ -310,6 +357,42 @@ mod tests {
         assert_eq!(press(&mut screen, KeyCode::Char('a')), Asked::Draw);
         let all = drawn(&screen, 100, 30).join("\n");
         assert!(all.contains("memcpy") && all.contains("C2 CompilerThread0"), "{all}");
+    }
+
+    #[test]
+    fn times_are_shown_where_calls_are_timed() {
+        let mut b = Builder::new();
+        let cpu = b.metric(MetricSpec::sampled("cpu", Unit::Nanoseconds, 1));
+        let (calls, time) =
+            (b.metric(MetricSpec::calls()), b.metric(MetricSpec::exact("time", Unit::Nanoseconds)));
+        let mut method = |name: &str| b.method(MethodSpec { class: "app.Main", name, ..Default::default() });
+        let (run, wait) = (method("run"), method("wait"));
+        let main = b.thread(ThreadSpec { name: "main", ..Default::default() });
+        let at = b.push(b.root(main), run, -1);
+        let below = b.push(at, wait, -1);
+        for (node, metric, value) in [
+            (at, cpu, 500_000_000),
+            (at, time, 600_000_000),
+            (at, calls, 4),
+            (below, time, 1_200_000_000),
+            (below, calls, 8000),
+        ] {
+            b.add(node, metric, value);
+        }
+        let mut screen = Screen::new(7, false);
+        screen.show(Picture { profile: b.finish(), elapsed: Duration::from_secs(2), heap: String::new() });
+        let text = screen.text(10);
+        assert!(text.contains(" SELF %   TOTAL %   TIME %    CALLS/S   METHOD"), "{text}");
+        assert!(text.contains("   25.0      25.0      90.0          2   app.Main.run"), "{text}");
+        assert!(
+            text.contains("    0.0       0.0      60.0       4000   app.Main.wait"),
+            "it does nothing:\n{text}"
+        );
+        assert_eq!(press(&mut screen, KeyCode::Left), Asked::Draw);
+        press(&mut screen, KeyCode::Left);
+        assert_eq!(screen.sort, Sort::Time);
+        press(&mut screen, KeyCode::Right);
+        assert_eq!(screen.sort, Sort::Name);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What an agent says of itself, for people.
 
+use quipu_kinds::{ALL, KINDS, Kind, Value, kind};
 use quipu_profile::{Unit, lost_in_words};
 use quipu_report::{grouped, in_unit, printable};
 
@@ -10,14 +11,13 @@ pub fn text(facts: &[(String, String)]) -> String {
     let bytes = |name: &str| in_unit(number(name), &Unit::Bytes);
     let nanos = |name: &str| in_unit(number(name), &Unit::Nanoseconds);
     let mut lines = vec![("process", format!("{}, agent {}", fact("pid"), fact("version")))];
-    let kinds = ["exact", "bytecodes", "cpu", "wall"].map(|kind| kind_in_words(kind, fact(kind)));
-    let kinds: Vec<String> = kinds.into_iter().flatten().collect();
+    let kinds: Vec<String> = KINDS.iter().filter_map(|kind| in_words(kind, fact(kind.name()))).collect();
     lines.push(("measures", if kinds.is_empty() { "nothing".to_owned() } else { kinds.join("; ") }));
     lines.push((
         "threads",
         if fact("threads").is_empty() { "all".into() } else { fact("threads").to_owned() },
     ));
-    if number("samples") > 0 || !fact("cpu").is_empty_or_off() || !fact("wall").is_empty_or_off() {
+    if number("samples") > 0 || number("walks") > 0 {
         let (samples, walks) = (grouped(number("samples")), grouped(number("walks")));
         lines.push((
             "samples",
@@ -38,22 +38,18 @@ pub fn text(facts: &[(String, String)]) -> String {
             out.push_str(&format!("{:<14} {}\n", "not in it", printable(&lost_in_words(cause, count))));
         }
     }
-    let known = |key: &str| KNOWN.contains(&key) || key.starts_with("lost.");
+    let known = |key: &str| KNOWN.contains(&key) || kind(key).is_some() || key.starts_with("lost.");
     for (key, value) in facts.iter().filter(|(key, _)| !known(key)) {
         out.push_str(&format!("{:<14} {}\n", printable(key), printable(value)));
     }
     out
 }
 
-/// Facts that have a place in the lines above.
-const KNOWN: [&str; 15] = [
+/// Facts beside the kinds that have a place in the lines above.
+const KNOWN: [&str; 11] = [
     "version",
     "pid",
     "arena",
-    "exact",
-    "bytecodes",
-    "cpu",
-    "wall",
     "threads",
     "samples",
     "walks",
@@ -65,25 +61,22 @@ const KNOWN: [&str; 15] = [
 ];
 
 /// `CPU time, 100 samples a second`; nothing for a kind that is off.
-fn kind_in_words(kind: &str, value: &str) -> Option<String> {
-    if value.is_empty_or_off() {
-        return None;
+fn in_words(kind: &Kind, value: &str) -> Option<String> {
+    match value {
+        "" | "off" => None,
+        ALL => Some(format!("{}, {ALL}", kind.title.to_lowercase())),
+        value => Some(kind.running.replace("{}", &with_unit(&kind.switch.value, value))),
     }
-    Some(match kind {
-        "exact" => "exact counts".to_owned(),
-        "bytecodes" => format!("a sample every {value} bytecodes"),
-        "cpu" => format!("CPU time, {value} samples a second"),
-        _ => format!("elapsed time, {value} samples a second"),
-    })
 }
 
-trait Off {
-    fn is_empty_or_off(&self) -> bool;
-}
-
-impl Off for str {
-    fn is_empty_or_off(&self) -> bool {
-        matches!(self, "" | "off")
+/// A value as people write it.
+fn with_unit(value: &Value, text: &str) -> String {
+    let Ok(number) = text.parse() else { return text.to_owned() };
+    match value {
+        Value::OrAll { or, .. } => with_unit(or, text),
+        Value::Size => in_unit(number, &Unit::Bytes),
+        Value::Time => in_unit(number, &Unit::Nanoseconds),
+        _ => grouped(number),
     }
 }
 
@@ -137,7 +130,35 @@ some.news      7
 
     #[test]
     fn nothing_is_said_of_what_is_off() {
-        let text = text(&facts(&[("exact", "on"), ("cpu", "off"), ("wall", "off"), ("bytecodes", "off")]));
+        let off = KINDS.iter().map(|kind| (kind.name(), "off"));
+        let facts = facts(&off.chain([("exact", "on")]).collect::<Vec<_>>());
+        let text = text(&facts);
         assert!(text.contains("measures       exact counts\n") && !text.contains("samples"), "{text}");
+        assert!(!text.contains("off"), "{text}");
+    }
+
+    /// Whatever kinds there are: each is told in words, with its value, and on no line of its own.
+    #[test]
+    fn every_kind_that_is_on_is_told() {
+        for kind in KINDS {
+            let value = match kind.switch.bare {
+                None | Some("") => "on".to_owned(),
+                Some(bare) => kind.switch.value.parse(bare).unwrap(),
+            };
+            let text = text(&facts(&[(kind.name(), &value)]));
+            let measures = text.lines().find(|line| line.starts_with("measures")).unwrap();
+            assert!(!measures.contains("nothing") && !measures.contains("{}"), "{}: {text}", kind.name());
+            assert!(!text.lines().any(|line| line.starts_with(&format!("{} ", kind.name()))), "{text}");
+        }
+        let text = text(&facts(&[("alloc", "524288"), ("locks", "10000"), ("timeline", "on")]));
+        let kinds = "objects that are made, one for every 512.00 KiB; waits for locks of at least 10.00 us; \
+                     what takes place when";
+        assert!(text.contains(kinds), "{text}");
+    }
+
+    #[test]
+    fn everything_is_said_to_be_all() {
+        let text = text(&facts(&[("alloc", "all")]));
+        assert!(text.contains("measures       allocation, all\n"), "{text}");
     }
 }

@@ -1,6 +1,8 @@
 //! `quipu test`: how much work each test of a suite does, held against a baseline.
 
+mod clock;
 mod count;
+mod others;
 mod unstable;
 
 use std::collections::BTreeMap;
@@ -14,9 +16,11 @@ use quipu_gate::suite::{self, Baseline, Entry, Work};
 use quipu_gate::{Limit, Outcome, Share, Verdict};
 use quipu_profile::Profile;
 
+use crate::deterministic;
 use crate::exit::{BUILD_AND_GATE, DONE, Failure, GATE};
 use crate::files;
 use crate::kinds;
+use crate::variation;
 pub(crate) use count::{Counted, Detail, Runner};
 
 /// Count the work of each JUnit test, and fail when one does more than it did.
@@ -27,7 +31,10 @@ pub(crate) use count::{Counted, Detail, Runner};
 /// text file with one line for each test that belongs into the repository.
 ///
 /// When tests do more work, and with --update, the command is run a second time. A test whose two runs differ is not
-/// deterministic: it is run twice more without the others, named with the place where the runs part, and left out.
+/// deterministic: it is run twice more without the others, named with the place where the runs part, and left out. One that
+/// does more and asks for the time must do so in three more runs. If other tests ran than the baseline has, up to ten of
+/// those that do more are run each by itself: one that does what the baseline says then meets what other tests leave
+/// behind, which is told.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Exit status: 0 held, 1 a test does more work, 2 the numbers cannot be compared (or wrong use), 3 no test was counted.
@@ -125,23 +132,44 @@ impl Test {
         let mut unstable =
             second.as_ref().map_or_else(BTreeMap::new, |second| unstable::partings(&first, second));
         if !unstable.is_empty() {
-            unstable::look_closer(&runner, &first, &mut unstable)?;
+            unstable::look_closer(&runner, &first, &mut unstable);
+        }
+        if let Some(verdict) = verdict.as_ref().filter(|_| second.is_some() && !self.update) {
+            unstable.extend(clock::chances(&runner, &first, verdict, &unstable));
         }
         for (test, sentence) in &unstable {
             eprintln!("quipu: {test} does not do the same work each time, and is left out: {sentence}");
         }
+        let beyond = suite::beyond_budget(&first.profile);
         if let Some(verdict) = &mut verdict {
             if let Some((baseline, second)) = comparable.zip(second.as_ref()) {
                 let again = self.judge(baseline, &second.tests);
                 leave_out(verdict, &again, baseline, &unstable);
+                let judge = |tests: &BTreeMap<String, Work>| self.judge(baseline, tests);
+                let moved_by_others = match self.update {
+                    true => BTreeMap::new(),
+                    false => others::because_of_others(&runner, &first, verdict, judge),
+                };
+                for (test, sentence) in moved_by_others {
+                    eprintln!(
+                        "quipu: {test} does more work because of other tests, and is left out: {sentence}"
+                    );
+                    moved(verdict, &test, sentence);
+                }
             }
             self.explain(verdict, second.as_ref().map_or(&first.profile, |second| &second.profile));
+            verdict.beyond_budget.clone_from(&beyond);
             crate::gate::print(verdict, self.json, self.markdown)?;
         }
         say_threads(&first);
-        let beyond = suite::beyond_budget(&first.profile);
         beyond.iter().for_each(|sentence| eprintln!("quipu: FAILED: {sentence}"));
+        if self.update && !beyond.is_empty() {
+            // As where the framework itself fails such a test.
+            eprintln!("quipu: {} is left as it is", self.baseline.display());
+            return Ok(GATE);
+        }
         if self.update {
+            say_pins(&first.profile);
             self.accept(jvm, baseline.unwrap_or_default(), &first, second.as_ref(), &unstable)?;
             return Ok(DONE);
         }
@@ -249,20 +277,23 @@ impl Test {
                 return;
             }
         };
-        let was: BTreeMap<String, Work> = suite::works(&baseline);
-        let agrees = |verdict: &Verdict| {
-            verdict
-                .failed()
-                .all(|test| was.get(&test.name).and_then(|work| work.get(&self.on)) == Some(test.before))
-        };
-        if !quipu_gate::differences(&baseline, new).is_empty() || !agrees(verdict) {
-            eprintln!(
-                "quipu: {} is not of the run that {} is of; where the new work is, is not known",
+        if let Some(sentence) = suite::differences(&baseline, new).first() {
+            eprintln!("quipu: {}: {sentence}; where the new work is, is not known", path.display());
+            return;
+        }
+        match suite::explain(verdict, &baseline, new) {
+            Ok(stale) if stale.is_empty() => {}
+            Ok(stale) => eprintln!(
+                "quipu: of {} {} has not the contexts that {} has the numbers of; where the new work of {} is, is not known",
+                match stale.len() {
+                    1 => stale.first().cloned().unwrap_or_default(),
+                    n => format!("{n} tests"),
+                },
                 path.display(),
-                self.baseline.display()
-            );
-        } else if let Err(error) = suite::explain(verdict, &baseline, new) {
-            eprintln!("quipu: where the new work is, is not known: {error}");
+                self.baseline.display(),
+                if stale.len() == 1 { "it" } else { "these" }
+            ),
+            Err(error) => eprintln!("quipu: where the new work is, is not known: {error}"),
         }
     }
 
@@ -294,6 +325,27 @@ impl Test {
             self.contexts().display()
         );
         Ok(())
+    }
+}
+
+/// Takes back that a test failed: what it does more depends on the tests that ran before it.
+fn moved(verdict: &mut Verdict, test: &str, sentence: String) {
+    for subject in verdict.subjects.iter_mut().filter(|subject| subject.name == test) {
+        subject.outcome = Outcome::Unstable;
+        subject.note = Some(sentence.clone());
+    }
+}
+
+/// What is the same in every run, and what is not and was used by tests.
+fn say_pins(profile: &Profile) {
+    let flags = deterministic::flags_for_tests();
+    let pinned = profile.meta.pins.keys().map(String::as_str).chain(flags.iter().map(|(_, what)| *what));
+    let mut pinned: Vec<&str> = pinned.filter(|what| !what.is_empty()).collect();
+    pinned.sort_unstable();
+    pinned.dedup();
+    eprintln!("quipu: pinned: {}", pinned.join(", "));
+    for note in variation::unpinned_in_tests(profile) {
+        eprintln!("quipu: not pinned: {note}");
     }
 }
 

@@ -7,21 +7,23 @@ use anyhow::Context;
 use clap::Args;
 use quipu_collector::arena::ArenaFile;
 use quipu_collector::attach::{Attach as Channel, Target};
-use quipu_collector::control::ControlError;
+use quipu_collector::control::{Control, ControlError, Held};
 use quipu_collector::import::{self, Baseline};
 use quipu_collector::jvms::Collections;
+use quipu_kinds::CPU;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
 
 use crate::agent;
 use crate::attach::{Waited, find, seconds, wait};
-use crate::ctl::{ask, ensure_agent};
+use crate::ctl::ask;
 use crate::exit::{DONE, Failure};
 use crate::screen::{Asked, Picture, Screen};
 
 /// Show the hot methods and threads of a JVM, live, in the terminal.
 ///
-/// It samples CPU time while it runs, unless it is sampled already, and leaves the JVM as it found it. Keys: q quits, a shows
+/// It samples CPU time while it runs, unless it is sampled already, and leaves the JVM as it found it, also
+/// if it is killed. Below a root (`quipu ctl PID start root=METHOD`) it shows elapsed time and calls as well. Keys: q quits, a shows
 /// what is not Java, too, s sorts by another column, space pauses.
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -61,20 +63,11 @@ impl Top {
     pub fn run(self) -> anyhow::Result<u8> {
         let pid = find(&self.target)?;
         let target = Target::find(pid).map_err(Failure::target)?;
-        let brought = ensure_agent(pid)?;
-        let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
-        let was_off =
-            ask(pid, &words(&["status"]))?.iter().any(|(key, value)| key == "cpu" && value == "off");
-        if was_off {
-            ask(pid, &words(&["start", &format!("cpu={}", self.rate)]))?;
-        }
+        // Dropped when the target is as it was; closed by the kernel if this process is killed.
+        let begun = Begun::sampling(pid, &target, self.rate)?;
         let shown = self.show(pid, &target);
         if Target::find(pid).is_ok() {
-            if brought {
-                Channel::new(&target).load_own_agent(&agent::library()?, "stop").map_err(Failure::target)?;
-            } else if was_off {
-                ask(pid, &words(&["stop", "cpu"]))?;
-            }
+            begun.end(pid, &target)?;
         }
         shown.map(|()| DONE)
     }
@@ -129,6 +122,59 @@ impl Top {
                 }
             }
             screen.show(looks.next()?);
+        }
+    }
+}
+
+/// What was begun in the target, and is held.
+enum Begun {
+    /// A profile of its own.
+    Profile(Held),
+    /// Samples, in a profile that is taken by others.
+    Samples(Held),
+    /// Nothing: it was sampled already.
+    Nothing,
+}
+
+impl Begun {
+    fn sampling(pid: u32, target: &Target, rate: u32) -> anyhow::Result<Begun> {
+        let kind = CPU.name();
+        let on = format!("{kind}={rate}");
+        let control = match Control::of_process(pid) {
+            Err(ControlError::NoAgent) => {
+                let options = format!("{on}{}", agent::HELD);
+                let loaded = Channel::new(target).load_own_agent(&agent::library()?, &options);
+                loaded.map_err(Failure::target)?;
+                let held = Control::of_process(pid).and_then(|control| control.hold());
+                return Ok(Begun::Profile(held.map_err(Failure::target)?));
+            }
+            control => control.map_err(Failure::target)?,
+        };
+        let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+        let is_off = |(key, value): &(String, String)| key == kind && value == "off";
+        if !ask(pid, &words(&["status"]))?.iter().any(is_off) {
+            return Ok(Begun::Nothing);
+        }
+        // Held before they begin: nothing can come between.
+        let held = control.hold_kinds(&[kind]).map_err(Failure::target)?;
+        ask(pid, &words(&["start", &on]))?;
+        Ok(Begun::Samples(held))
+    }
+
+    /// Leaves the target as it was.
+    fn end(self, pid: u32, target: &Target) -> anyhow::Result<()> {
+        match self {
+            Begun::Profile(held) => {
+                let ended = Channel::new(target).load_own_agent(&agent::library()?, "stop");
+                drop(held);
+                ended.map_err(Failure::target)
+            }
+            Begun::Samples(held) => {
+                ask(pid, &["stop".to_owned(), CPU.name().to_owned()])?;
+                drop(held);
+                Ok(())
+            }
+            Begun::Nothing => Ok(()),
         }
     }
 }

@@ -2,12 +2,15 @@
 
 use quipu_kinds::Chosen;
 use quipu_profile::{Profile, nearest};
+use quipu_text::glob;
 
 /// Names shown.
 const SHOWN: usize = 3;
 
 /// What the agent told of classes that filters left out.
 const NOT_INCLUDED: &str = "start.not included";
+/// How many methods that were named as roots there were.
+const ROOTS: &str = "root.methods";
 /// What it told of a user's agent that could not be made.
 const WITHOUT_AGENT: &str = "start.without agent";
 
@@ -24,17 +27,24 @@ pub fn in_filters(chosen: &Chosen, profile: &mut Profile) -> Vec<String> {
     candidates.dedup();
     let missed = chosen.all("include").filter(|pattern| {
         let class = pattern.split('#').next().unwrap_or(pattern);
-        // A pattern with stars can be anything.
-        !class.contains('*') && !ran.iter().any(|name| is_below(name, class))
+        !ran.iter().any(|name| is_below(name, class) || glob(class, name))
     });
-    missed
-        .map(|pattern| {
-            let near = nearest(pattern, candidates.iter().copied(), SHOWN);
-            let hint =
-                if near.is_empty() { String::new() } else { format!("; there is {}", near.join(", ")) };
-            format!("--include {pattern}: no class of that name ran{hint}")
-        })
-        .collect()
+    let hint = |name: &str| {
+        let near = nearest(&name.replace('*', ""), candidates.iter().copied(), SHOWN);
+        if near.is_empty() { String::new() } else { format!("; there is {}", near.join(", ")) }
+    };
+    let mut sentences: Vec<String> = missed
+        .map(|pattern| format!("--include {pattern}: no class of that name ran{}", hint(pattern)))
+        .collect();
+    if profile.run.extra.iter().any(|(key, value)| key == ROOTS && value == "0") {
+        sentences.extend(chosen.all("root").map(|root| {
+            let class = root.split(['(', ':']).next().unwrap_or(root);
+            let class =
+                class.split_once('#').or_else(|| class.rsplit_once('.')).map_or(class, |(class, _)| class);
+            format!("--root {root}: no such method was loaded{}", hint(class))
+        }));
+    }
+    sentences
 }
 
 /// A sentence about a user's agent that could not be made.

@@ -9,12 +9,19 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use object::LittleEndian;
-use object::elf::{DT_NEEDED, FileHeader64, STB_WEAK};
+use object::elf::{DT_NEEDED, FileHeader64, STB_WEAK, VER_FLG_WEAK};
 use object::read::elf::{Dyn, FileHeader, Sym};
 
 /// What is part of the C library, and of the program that loads libraries.
-const OF_THE_C_LIBRARY: [&str; 6] =
-    ["libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "ld-linux-x86-64.so.2"];
+const OF_THE_C_LIBRARY: [&str; 7] = [
+    "libc.so.6",
+    "libm.so.6",
+    "libdl.so.2",
+    "libpthread.so.0",
+    "librt.so.1",
+    "ld-linux-x86-64.so.2",
+    "ld-linux-aarch64.so.1",
+];
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -69,6 +76,23 @@ fn needs(path: &Path) -> Result<Needs, Box<dyn Error>> {
             let Some(number) = std::str::from_utf8(found.name())?.strip_prefix("GLIBC_") else { continue };
             let name = String::from_utf8_lossy(table.symbol_name(endian, symbol)?).into_owned();
             symbols.push((version(number).unwrap_or((u32::MAX, 0)), name));
+        }
+    }
+    // The loader looks for these before it looks for any symbol, also if nothing but weak symbols has them, unless they are
+    // marked as such.
+    if let Some((mut needed, strings)) = sections.gnu_verneed(endian, data)? {
+        let strings = sections.strings(endian, data, strings)?;
+        while let Some((_, mut versions)) = needed.next()? {
+            while let Some(found) = versions.next()? {
+                let is_weak = found.vna_flags.get(endian).0 & VER_FLG_WEAK.0 != 0;
+                let name = String::from_utf8_lossy(found.name(endian, strings)?).into_owned();
+                if let Some(number) = name.strip_prefix("GLIBC_").filter(|_| !is_weak) {
+                    symbols.push((
+                        version(number).unwrap_or((u32::MAX, 0)),
+                        "a version that is asked for".to_owned(),
+                    ));
+                }
+            }
         }
     }
     symbols.sort();

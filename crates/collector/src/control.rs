@@ -80,6 +80,11 @@ impl Control {
         self.exchange(&["hold"]).map(|(_, stream)| Held(stream))
     }
 
+    /// Has kinds switched off, as soon as what is returned is dropped, that were added to a profile of others.
+    pub fn hold_kinds(&self, kinds: &[&str]) -> Result<Held, ControlError> {
+        self.exchange(&[&["hold"], kinds].concat()).map(|(_, stream)| Held(stream))
+    }
+
     fn exchange(&self, words: &[&str]) -> Result<(Vec<(String, String)>, UnixStream), ControlError> {
         let mut stream = UnixStream::connect(&self.path).map_err(ControlError::Io)?;
         stream.set_read_timeout(Some(PATIENCE)).map_err(ControlError::Io)?;

@@ -41,6 +41,35 @@ pub fn unmeasurable(path: &Path) -> Option<Unmeasurable> {
 mod tests {
     use super::*;
 
+    /// A program of 64 bits with one section beside the names of sections.
+    fn program_with(section: &str) -> Vec<u8> {
+        const HEADER: usize = 64;
+        let names = format!("\0.shstrtab\0{section}\0");
+        let sections = HEADER + names.len().next_multiple_of(8);
+        let mut file = b"\x7fELF\x02\x01\x01".to_vec();
+        file.resize(16, 0);
+        file.extend(2u16.to_le_bytes()); // an executable
+        file.extend(62u16.to_le_bytes()); // for x86-64
+        file.extend(1u32.to_le_bytes());
+        file.extend([0; 16]); // neither an entry nor segments
+        file.extend((sections as u64).to_le_bytes());
+        file.extend([0; 4]);
+        for half in [HEADER as u16, 0, 0, 64, 3, 1] {
+            file.extend(half.to_le_bytes());
+        }
+        file.extend(names.as_bytes());
+        file.resize(sections + 64, 0); // section 0 is empty
+        for (name, kind, offset, size) in [(1u32, 3u32, HEADER, names.len()), (11, 1, 0, 0)] {
+            file.extend(name.to_le_bytes());
+            file.extend(kind.to_le_bytes());
+            file.extend([0; 16]);
+            file.extend((offset as u64).to_le_bytes());
+            file.extend((size as u64).to_le_bytes());
+            file.extend([0; 24]);
+        }
+        file
+    }
+
     #[test]
     fn programs_tell_what_they_are() {
         let folder = tempfile::tempdir().unwrap();
@@ -57,5 +86,7 @@ mod tests {
             file("java", b"\x7fELF\x01\x01\x01\0\0\0\0\0\0\0\0\0\x02\0"),
             Some(Unmeasurable::ThirtyTwoBits)
         );
+        assert_eq!(file("native image", &program_with(".svm_heap")), Some(Unmeasurable::NativeImage));
+        assert_eq!(file("other program", &program_with(".svm_help")), None);
     }
 }

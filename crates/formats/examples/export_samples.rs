@@ -30,7 +30,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("empty", common::empty()),
     ];
     for (name, profile) in &samples {
-        for format in Format::ALL {
+        let has_calls = profile.metric("calls").is_some();
+        for format in Format::ALL.into_iter().filter(|&format| has_calls || format != Format::Directives) {
             write(name, profile, format)?;
         }
     }

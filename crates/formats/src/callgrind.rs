@@ -22,11 +22,10 @@ struct Call {
 pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), ExportError> {
     let main = options.metric_id(profile)?;
     let mut columns = vec![main];
-    columns.extend(
-        (0..profile.metrics().len() as u32).filter(|&id| {
-            id != main && profile.metrics()[id as usize].spec().aggregation == Default::default()
-        }),
-    );
+    columns.extend((0..profile.metrics().len() as u32).filter(|&id| {
+        let spec = profile.metrics()[id as usize].spec();
+        id != main && spec.aggregation == Default::default() && !spec.is_variance()
+    }));
     let own = own_costs(profile, &columns);
     let edges = edges(profile, &columns);
 

@@ -20,6 +20,11 @@ pub enum ExportError {
     /// There is nothing to draw.
     #[error("the profile has no metrics, so there is nothing to export")]
     NoMetrics,
+    /// Nothing that tells which calls are frequent.
+    #[error(
+        "the profile has no calls: take one with --calls or --exact, or name what stands for them with --metric"
+    )]
+    NoCalls,
 }
 
 impl From<serde_json::Error> for ExportError {

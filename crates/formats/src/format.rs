@@ -1,6 +1,9 @@
 //! The exports by name.
 
-use crate::{ExportError, Options, callgrind, collapsed, firefox, flamegraph, html, json, pprof, speedscope};
+use crate::{
+    ExportError, Options, callgrind, collapsed, directives, firefox, flamegraph, html, json, pprof,
+    speedscope,
+};
 use quipu_profile::Profile;
 use std::io::Write;
 
@@ -23,11 +26,13 @@ pub enum Format {
     Callgrind,
     /// All of the profile, for programs.
     Json,
+    /// What HotSpot's compiler is to inline.
+    Directives,
 }
 
 impl Format {
     /// All formats, in the order help shows them.
-    pub const ALL: [Format; 8] = [
+    pub const ALL: [Format; 9] = [
         Format::Collapsed,
         Format::FlameGraph,
         Format::Html,
@@ -36,6 +41,7 @@ impl Format {
         Format::Firefox,
         Format::Callgrind,
         Format::Json,
+        Format::Directives,
     ];
 
     /// The name on the command line.
@@ -49,6 +55,7 @@ impl Format {
             Format::Firefox => "firefox",
             Format::Callgrind => "callgrind",
             Format::Json => "json",
+            Format::Directives => "directives",
         }
     }
 
@@ -68,6 +75,7 @@ impl Format {
             Format::Firefox => "firefox.json",
             Format::Callgrind => "callgrind",
             Format::Json => "json",
+            Format::Directives => "directives.json",
         }
     }
 
@@ -93,5 +101,6 @@ pub fn export(
         Format::Firefox => firefox::write(profile, options, out),
         Format::Callgrind => callgrind::write(profile, options, out),
         Format::Json => json::write(profile, options, out),
+        Format::Directives => directives::write(profile, options, out),
     }
 }

@@ -6,7 +6,7 @@
 //! - **whole trees**: [`speedscope`], [`firefox`], [`html`], [`json`] grow with the number of contexts;
 //! - **lists of stacks**: [`collapsed`], [`flamegraph`], [`pprof`] repeat a context's callers in every line, which is
 //!   quadratic in the depth, so frames below [`Options::max_depth`] become one visible frame;
-//! - **call graphs**: [`callgrind`] has functions and edges only.
+//! - **call graphs**: [`callgrind`] has functions and edges only, [`directives`] what follows from them for the compiler.
 //!
 //! Where something is folded the export says so in its own data; totals are never changed by folding.
 //!
@@ -26,6 +26,7 @@
 pub mod callgrind;
 pub mod collapsed;
 mod cut;
+pub mod directives;
 mod error;
 pub mod firefox;
 pub mod flamegraph;

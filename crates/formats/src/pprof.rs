@@ -29,7 +29,10 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     let main = options.metric_id(profile)?;
     // pprof adds values up wherever it merges, which is wrong for peaks.
     let columns: Vec<MetricId> = (0..profile.metrics().len() as MetricId)
-        .filter(|&id| id == main || profile.metrics()[id as usize].spec().aggregation != Aggregation::Max)
+        .filter(|&id| {
+            let spec = profile.metrics()[id as usize].spec();
+            id == main || (spec.aggregation != Aggregation::Max && !spec.is_variance())
+        })
         .collect();
     let mut export = Export {
         profile,

@@ -4,6 +4,11 @@ use quipu_profile::Profile;
 
 /// Why counts cannot be compared, one sentence each; none when they can.
 pub fn differences(baseline: &Profile, new: &Profile) -> Vec<String> {
+    differences_but(baseline, new, &[])
+}
+
+/// The same, without what some options make.
+pub(crate) fn differences_but(baseline: &Profile, new: &Profile, options: &[&str]) -> Vec<String> {
     let (a, b) = (&baseline.meta, &new.meta);
     let mut found = Vec::new();
     let jvm = |meta: &quipu_profile::Meta| {
@@ -17,7 +22,12 @@ pub fn differences(baseline: &Profile, new: &Profile) -> Vec<String> {
             or_unknown(&jvm(b))
         ));
     }
-    compare(&mut found, "option", &sorted(&a.options), &sorted(&b.options));
+    let chosen = |meta: &quipu_profile::Meta| {
+        let mut chosen = sorted(&meta.options);
+        chosen.retain(|(key, _)| !options.contains(&key.as_str()));
+        chosen
+    };
+    compare(&mut found, "option", &chosen(a), &chosen(b));
     let pins = |meta: &quipu_profile::Meta| {
         meta.pins.iter().map(|(key, value)| (key.clone(), value.clone())).collect::<Vec<_>>()
     };

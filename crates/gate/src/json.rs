@@ -39,6 +39,7 @@ pub fn json(verdict: &Verdict) -> String {
         "improvements": verdict.improvements.iter().map(culprit).collect::<Vec<_>>(),
         "renamed": renamed.collect::<Vec<_>>(),
         "moved": moved.collect::<Vec<_>>(),
+        "beyond_budget": verdict.beyond_budget,
     });
     format!("{value:#}\n")
 }

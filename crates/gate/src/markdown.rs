@@ -30,6 +30,7 @@ pub fn markdown(verdict: &Verdict) -> String {
     if let Some(sentence) = not_run(verdict) {
         out += &format!("\n{}\n", escape(&sentence));
     }
+    verdict.beyond_budget.iter().for_each(|sentence| out += &format!("\n{}\n", escape(sentence)));
     if !verdict.culprits.is_empty() {
         out += "\n**Where the new work is**\n\n";
         for (at, culprit) in verdict.culprits.iter().take(SHOWN).enumerate() {

@@ -81,7 +81,8 @@ impl<'a> Lines<'a> {
 
     /// The line of the call that was added or is made more often.
     fn by_site(&self, old: MethodId, new: MethodId, callee: Option<&Key>) -> Option<u32> {
-        let callee = callee?;
+        // A profile without sites does not say that there was no call.
+        let callee = callee.filter(|_| self.profiles[0].has_sites())?;
         let after = self.sites[1].get(&(new, callee.clone()))?;
         let old_callee = self.old_names.get(callee).unwrap_or(callee);
         let none = Vec::new();

@@ -21,6 +21,7 @@ pub fn text(verdict: &Verdict) -> String {
         out += if subjects.is_empty() { "" } else { "\n" };
         out += &format!("{sentence}\n");
     }
+    verdict.beyond_budget.iter().for_each(|sentence| out += &format!("{sentence}\n"));
     if subjects.is_empty() {
         return out.trim_end().to_owned() + "\n";
     }
@@ -61,11 +62,16 @@ pub(crate) fn headline(verdict: &Verdict) -> String {
     if is_of_tests {
         let tests = grouped((verdict.subjects.len() - count(Outcome::Gone)) as u64);
         let some = |n: usize| format!("{metric} of {} of {tests} tests", grouped(n as u64));
+        let (passed, budgets) = match verdict.beyond_budget.len() {
+            0 => ("PASSED: ", String::new()),
+            1 => ("FAILED: ", "1 test is beyond its budget; ".to_owned()),
+            n => ("FAILED: ", format!("{n} tests are beyond their budgets; ")),
+        };
         return match (failed, grew, improved) {
-            (0, 0, 0) => format!("PASSED: {metric} of {tests} tests as in the baseline"),
-            (0, 0, n) => format!("PASSED: {} shrank, none grew", some(n)),
-            (0, n, _) => format!("PASSED: {} grew, within their limits", some(n)),
-            (n, _, _) => format!("FAILED: {} grew by more than {limit}", some(n)),
+            (0, 0, 0) => format!("{passed}{budgets}{metric} of {tests} tests as in the baseline"),
+            (0, 0, n) => format!("{passed}{budgets}{} shrank, none grew", some(n)),
+            (0, n, _) => format!("{passed}{budgets}{} grew, within their limits", some(n)),
+            (n, _, _) => format!("FAILED: {budgets}{} grew by more than {limit}", some(n)),
         };
     }
     match (failed, grew, improved) {

@@ -43,12 +43,14 @@ pub struct Verdict {
     pub renamed: Vec<Renamed>,
     /// Work that has another caller.
     pub moved: Vec<Moved>,
+    /// Sentences about tests that did more than their budget, which nobody else has failed.
+    pub beyond_budget: Vec<String>,
 }
 
 impl Verdict {
-    /// True when nothing grew beyond the limit.
+    /// True when nothing grew beyond the limit, and no test is beyond its budget.
     pub fn passed(&self) -> bool {
-        self.failed().next().is_none()
+        self.failed().next().is_none() && self.beyond_budget.is_empty()
     }
 
     /// What grew beyond the limit.
@@ -92,6 +94,7 @@ pub fn gate(baseline: &Profile, new: &Profile, question: &Question<'_>) -> Resul
         improvements: Vec::new(),
         renamed: pair.renamed.clone(),
         moved: Vec::new(),
+        beyond_budget: Vec::new(),
     };
     explain(&mut verdict, &pair, [baseline, new]);
     Ok(verdict)

@@ -1,8 +1,8 @@
 //! Tests found in a profile, and where two runs of one part.
 #![allow(missing_docs, reason = "tests say what they test by their names")]
 
-use quipu_gate::Limit;
 use quipu_gate::suite::{self, Work};
+use quipu_gate::{Limit, Verdict};
 use quipu_profile::{Builder, MethodSpec, MetricSpec, NodeId, Profile, ThreadSpec, UNKNOWN_SITE};
 
 /// A profile of a JVM that ran two tests; `rounds` is how often the second one's loop calls something.
@@ -30,7 +30,8 @@ fn profile(rounds: u64) -> Profile {
     node(engine, "a.FirstTest", "setUp", [2, 10]);
     node(engine, "a.FirstTest", "all", [1, 7]);
     let test = node(engine, "a.FirstTest", "adds", [1, 20]);
-    node(test, "a.Sum", "add", [4, 40]);
+    let add = node(test, "a.Sum", "add", [4, 40]);
+    node(add, "java.lang.System", "nanoTime", [0, 0]);
     // A class that the test is the first to use.
     let initialiser = node(test, "a.Sum", "<clinit>", [1, 1000]);
     node(initialiser, "a.Sum", "table", [1, 3000]);
@@ -75,26 +76,91 @@ fn two_runs_part_at_the_outermost_difference() {
 }
 
 #[test]
+fn a_test_that_asks_for_the_time_is_known() {
+    let tests = suite::of_tests(&profile(9));
+    assert!(suite::reads_clock(&tests, "a.FirstTest.adds()"));
+    assert!(!suite::reads_clock(&tests, "a.FirstTest.all()[1: one]"));
+    assert!(!suite::reads_clock(&tests, "a.FirstTest.other()"));
+}
+
+#[test]
 fn threads_of_tests_are_those_they_began_on() {
     let profile = profile(1);
     let threads = suite::threads_of_tests(&profile);
     assert_eq!(threads.iter().map(|thread| profile.str(thread.name)).collect::<Vec<_>>(), ["main"]);
 }
 
+/// The profile with other numbers of bytecodes for the runs of `all()`: what each did, of the same contexts.
+fn with_numbers(one: u64, two: u64) -> Profile {
+    let mut profile = suite::of_tests(&profile(9));
+    for (_, note) in &mut profile.meta.extra {
+        *note = note.replace("one\t60", &format!("one\t{one}")).replace("two\t120", &format!("two\t{two}"));
+    }
+    profile
+}
+
+const ONE_LESS: &str = "jvm: A\na.FirstTest.all()[1: one] bytecodes=40 calls=5\na.FirstTest.all()[2: two] bytecodes=140 calls=10\n";
+
+fn judged(text: &str, new: &Profile) -> Verdict {
+    let baseline = suite::Baseline::parse(text).expect("a baseline");
+    suite::judge(&baseline, &suite::works(new), "bytecodes", Limit::DEFAULT)
+}
+
 /// Contexts of all runs of a method are in one tree: what one does more, another does less.
 #[test]
 fn a_failing_test_names_a_place_though_its_runs_together_do_the_same() {
     let tests = suite::of_tests(&profile(9));
-    let text = "jvm: A\na.FirstTest.all()[1: one] bytecodes=40 calls=5\na.FirstTest.all()[2: two] bytecodes=140 calls=10\n";
-    let baseline = suite::Baseline::parse(text).expect("a baseline");
-    let mut verdict = suite::judge(&baseline, &suite::works(&tests), "bytecodes", Limit::DEFAULT);
-    suite::explain(&mut verdict, &tests, &tests).expect("an explanation");
+    let mut verdict = judged(ONE_LESS, &tests);
+    let stale = suite::explain(&mut verdict, &with_numbers(40, 140), &tests).expect("an explanation");
+    assert!(stale.is_empty(), "{stale:?}");
     let failed: Vec<_> = verdict.failed().collect();
     assert_eq!(failed.len(), 1, "{failed:?}");
     assert!(verdict.culprits.is_empty());
     let note = failed[0].note.as_deref().unwrap_or_default();
     assert!(note.contains("below a.FirstTest.lambda$all") && note.contains("other runs"), "{note}");
     assert!(quipu_gate::text(&verdict).contains(note) && quipu_gate::json(&verdict).contains(note));
+}
+
+/// As after a merge: the text has lines of both sides, the contexts are of one.
+#[test]
+fn a_stale_number_takes_no_place_from_other_tests() {
+    let new = suite::of_tests(&profile(19));
+    let text =
+        "jvm: A\na.FirstTest.adds() bytecodes=9 calls=5\na.FirstTest.all()[1: one] bytecodes=40 calls=5\n";
+    let mut verdict = judged(text, &new);
+    assert_eq!(verdict.failed().count(), 2);
+    let stale = suite::explain(&mut verdict, &with_numbers(40, 120), &new).expect("an explanation");
+    assert_eq!(stale.iter().collect::<Vec<_>>(), ["a.FirstTest.adds()"]);
+    let place = verdict.culprits.first().expect("the place of the other").place.name();
+    assert_eq!(place, "a.FirstTest.adds");
+    let notes = verdict.failed().map(|subject| subject.note.is_some());
+    assert_eq!(notes.collect::<Vec<_>>(), [true, false]);
+    assert!(
+        quipu_gate::text(&verdict).contains("FAILED: where is not known"),
+        "{}",
+        quipu_gate::text(&verdict)
+    );
+
+    // The same run by another text is no other test.
+    let renamed = text.replace("[1: one]", "[1: uno]").replace("bytecodes=9", "bytecodes=60");
+    let mut verdict = judged(&renamed, &new);
+    let mut old = with_numbers(40, 120);
+    old.meta.extra.iter_mut().for_each(|(_, note)| *note = note.replace("\tone\t", "\tuno\t"));
+    assert!(suite::explain(&mut verdict, &old, &new).expect("an explanation").is_empty());
+    assert!(!verdict.culprits.is_empty());
+}
+
+#[test]
+fn how_closely_was_looked_is_no_difference_and_what_was_counted_is() {
+    let with = |options: &[&str]| {
+        let mut profile = suite::of_tests(&profile(9));
+        profile.meta.options = options.iter().map(|&option| (option.to_owned(), String::new())).collect();
+        profile
+    };
+    let (numbers, lines) = (with(&["allocations"]), with(&["blocks", "sites"]));
+    assert_eq!(suite::differences(&numbers, &lines), Vec::<String>::new());
+    assert_eq!(quipu_gate::differences(&numbers, &lines).len(), 3);
+    assert_eq!(suite::differences(&numbers, &with(&["include"])).len(), 1);
 }
 
 #[test]

@@ -149,3 +149,40 @@ fn an_object_is_looked_at() {
         assert!(matches!(objects.with_id(0x99_999), Err(HeapError::Question(_))));
     });
 }
+
+#[test]
+fn what_is_held_is_added_up_by_loader() {
+    use quipu_heap::Kind;
+    use support::{OBJECT, Val, Writer};
+    const LOADER: u64 = 0x2100;
+    const PLUGIN: u64 = 0x2108;
+    let mut w = Writer::new(8);
+    w.class(LOADER, "com/acme/Loader", OBJECT, &[], &[("name", Kind::Object)]);
+    w.class_of_loader(
+        0x10_000,
+        PLUGIN,
+        "com/acme/Plugin",
+        OBJECT,
+        &[("ALL", 0x20_000)],
+        &[("page", Kind::Object)],
+    );
+    w.root(PLUGIN);
+    w.instance(0x10_000, LOADER, &[Val::Ref(0x10_018)]);
+    w.string(0x10_018, "plugins");
+    w.root(0x10_000);
+    // Two of the plug-in's objects, one below the other, and what they hold, which is the boot loader's.
+    w.instance(0x20_000, PLUGIN, &[Val::Ref(0x20_100)]);
+    w.instance(0x20_100, PLUGIN, &[Val::Ref(0x20_200)]);
+    w.byte_array(0x20_200, &[0; 1000]);
+    let bytes = w.finish();
+    let dump = Dump::open(&bytes, &Unwatched).unwrap();
+    let analysis = Analysis::new(&dump, &InMemory, &Unwatched).unwrap();
+    let groups = analysis.groups(GroupBy::Loader, &Unwatched).unwrap();
+    let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
+    assert_eq!(names, ["boot loader", "com.acme.Loader 'plugins' @10000"]);
+    let plugin = &groups[1];
+    let own = |id| analysis.retained_by(id).unwrap();
+    assert_eq!((plugin.objects, plugin.retained), (2, own(0x20_000)));
+    assert_eq!(plugin.bytes, own(0x20_000) - own(0x20_200));
+    assert!(plugin.retained > 1000 && plugin.bytes < 100, "{plugin:?}");
+}

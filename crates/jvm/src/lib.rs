@@ -32,7 +32,7 @@ mod version;
 pub use error::{Cause, Error, Result};
 pub use jni::{
     Array, Attached, Class, Env, FieldId, Global, Jvm, MethodId, Module, NativeMethod, Object, Ref, Text,
-    Thread,
+    Thread, Weak,
 };
 pub use jvmti::{Allocation, CText, Capabilities, HeapReference, Jvmti, MethodName, Phase, ThreadInfo};
 pub use sys::Capability;

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::{KINDS, Kind, Recorded, Setting, Value, listed, setting, settings};
+use crate::kinds::EXHAUSTIVE;
+use crate::{CALLS, KINDS, Kind, Recorded, Rewrites, Setting, Value, listed, setting, settings};
 
 /// Kinds and options, with the values that they were given.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -47,6 +48,10 @@ impl Chosen {
         };
         let value =
             known.value.parse(value).map_err(|why| Wrong(["--", name, " ", value, ": ", &why].concat()))?;
+        let (exhaustive, same_as) = EXHAUSTIVE;
+        if known.name == CALLS.name() && value == exhaustive {
+            return same_as.iter().try_for_each(|name| self.set(name, ""));
+        }
         if !known.many {
             self.leave_out(known.name);
         }
@@ -74,7 +79,9 @@ impl Chosen {
 
     /// The number that it was given, or its default.
     pub fn number(&self, name: &str) -> Option<u64> {
-        self.get(name)?.parse().ok()
+        let text = self.get(name)?;
+        // What was given is a bare number; a default is as people write it.
+        text.parse().ok().or_else(|| setting(name)?.value.parse(text).ok()?.parse().ok())
     }
 
     /// All values that it was given.
@@ -95,7 +102,12 @@ impl Chosen {
 
     /// Whether classes are rewritten.
     pub fn rewrites(&self) -> bool {
-        self.kinds().any(|kind| kind.rewrites)
+        self.rewriters().next().is_some()
+    }
+
+    /// The kinds that were chosen for which classes are rewritten.
+    pub fn rewriters(&self) -> impl Iterator<Item = &'static Kind> + '_ {
+        self.kinds().filter(|kind| kind.rewrites_for(self.get(kind.name()).unwrap_or_default()))
     }
 
     /// Leaves out what concerns none of the kinds that were chosen.
@@ -112,6 +124,10 @@ impl Chosen {
                 let text = ["--", kind.name(), " and --", other, " cannot be on at the same time"].concat();
                 return Err(Wrong(text));
             }
+        }
+        if let (true, Some(kind)) = (self.has("idle"), self.kinds().next()) {
+            let text = ["--idle does not go with --", kind.name(), ": leave one of them out"].concat();
+            return Err(Wrong(text));
         }
         let chosen = settings().filter(|setting| self.has(setting.name));
         chosen.map(|setting| self.fits(setting)).find(Result::is_err).unwrap_or(Ok(()))
@@ -158,7 +174,8 @@ impl Chosen {
     /// then.
     pub fn flags(&self) -> Vec<&'static str> {
         let mut flags = Vec::new();
-        let waits = |kind: &&&Kind| self.has(kind.name()) || (self.has("idle") && !kind.rewrites);
+        let waits =
+            |kind: &&&Kind| self.has(kind.name()) || (self.has("idle") && kind.rewrites != Rewrites::Always);
         for flag in KINDS.iter().filter(waits).flat_map(|kind| kind.flags) {
             if !flags.contains(flag) {
                 flags.push(*flag);
@@ -232,6 +249,19 @@ mod tests {
         assert_eq!(chosen.kinds().map(Kind::name).collect::<Vec<_>>(), ["exact", "cpu", "wall"]);
         chosen.set("cpu", "7").unwrap();
         assert_eq!((chosen.number("cpu"), chosen.get("contexts")), (Some(7), Some("all")));
+    }
+
+    /// Windows of calls; or all of them, which is another kind's.
+    #[test]
+    fn calls_are_sampled_or_all_counted() {
+        let windows = Chosen::parse("calls,stride=3").unwrap();
+        assert_eq!((windows.number("stride"), windows.number("samples")), (Some(3), Some(32)));
+        // A default with a unit.
+        assert_eq!((windows.number("tick"), windows.get("calls")), (Some(50_000_000), Some("windows")));
+        assert_eq!(Chosen::parse("calls=exhaustive").unwrap().text(), "exact,sites");
+        assert_eq!(wrong("exact,stride=3"), "--stride goes with --calls");
+        assert_eq!(wrong("calls,tick=2s"), "--tick 2s: must be a time from 1ms to 1s");
+        assert_eq!(wrong("calls,samples=0"), "--samples 0: must be a number from 1 to 1000000");
     }
 
     #[test]

@@ -25,7 +25,7 @@ mod table;
 mod value;
 
 pub use chosen::{Chosen, Wrong, escape};
-pub use kinds::{ALLOC, BYTECODES, CPU, EXACT, INTERNAL, KINDS, LOCKS, SHARED, TIMELINE, WALL};
+pub use kinds::*;
 pub use table::table;
 pub use value::{Value, size};
 
@@ -36,10 +36,14 @@ pub struct Kind {
     pub switch: Setting,
     /// What its options are about: a heading in `--help`.
     pub title: &'static str,
+    /// What it does while it is on, in words; `{}` is the value that it was given.
+    pub running: &'static str,
     /// Its own options. Those of other kinds can be named by [`Setting::kinds`].
     pub options: &'static [Setting],
     /// Kinds that cannot be on at the same time.
     pub excludes: &'static [&'static str],
+    /// The oldest Java whose VM has what it needs; see [`Kind::since_for`].
+    pub since: u32,
     /// What the JVM is started with, for `quipu run`.
     pub flags: &'static [&'static str],
     /// What it measures.
@@ -49,13 +53,49 @@ pub struct Kind {
     /// What it costs, roughly, for people about to attach to a program that others depend on.
     pub cost: &'static str,
     /// Whether classes are rewritten for it.
-    pub rewrites: bool,
+    pub rewrites: Rewrites,
 }
+
+/// Whether classes are rewritten for a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rewrites {
+    /// Never.
+    Never,
+    /// Always.
+    Always,
+    /// If [`ALL`] is measured, and not a sample of it.
+    IfAll,
+}
+
+/// The oldest Java that is supported.
+pub const OLDEST_JAVA: u32 = 8;
+
+/// The value of kinds that measure samples of something, or everything: `--alloc all`.
+pub const ALL: &str = "all";
 
 impl Kind {
     /// Its name: `cpu`.
     pub const fn name(&self) -> &'static str {
         self.switch.name
+    }
+
+    /// The oldest Java that it works on, if it was given this value: rewritten classes do without the VM's help.
+    pub fn since_for(&self, value: &str) -> u32 {
+        if self.rewrites_for(value) { OLDEST_JAVA } else { self.since }
+    }
+
+    /// Why it does not work on a VM that lacks what it needs.
+    pub fn needs(&self) -> String {
+        ["--", self.name(), " needs Java ", &self.since.to_string(), " or newer"].concat()
+    }
+
+    /// Whether classes are rewritten for it, if it was given this value.
+    pub fn rewrites_for(&self, value: &str) -> bool {
+        match self.rewrites {
+            Rewrites::Never => false,
+            Rewrites::Always => true,
+            Rewrites::IfAll => value == ALL,
+        }
     }
 }
 

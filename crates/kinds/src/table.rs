@@ -2,14 +2,19 @@
 
 use std::fmt::Write;
 
-use crate::{KINDS, Recorded, Setting, Value, listed, settings};
+use crate::{ALL, KINDS, Recorded, Setting, Value, listed, settings};
 
 /// All kinds with their options and metrics, as Markdown.
 pub fn table() -> String {
-    let mut text = String::from("| kind | what it measures | metrics | cost |\n|---|---|---|---|\n");
+    let mut text =
+        String::from("| kind | what it measures | metrics | Java | cost |\n|---|---|---|---|---|\n");
     for kind in KINDS {
         let metrics: Vec<String> = kind.metrics.iter().map(|metric| format!("`{}`", metric.name)).collect();
-        let row = [&spelled(&kind.switch), kind.switch.help, &metrics.join(", "), kind.cost];
+        let since = match kind.since_for(ALL) {
+            least if least < kind.since => format!("{} and newer; {least} with `{ALL}`", kind.since),
+            _ => format!("{} and newer", kind.since),
+        };
+        let row = [&spelled(&kind.switch), kind.switch.help, &metrics.join(", "), &since, kind.cost];
         let _ = writeln!(text, "| {} |", row.map(cell).join(" | "));
     }
     text.push_str("\n| option | of | default | while it runs | what it does |\n|---|---|---|---|---|\n");

@@ -1,5 +1,7 @@
 //! What settings take.
 
+use crate::ALL;
+
 /// What a setting takes.
 #[derive(Debug, Clone, Copy)]
 pub enum Value {
@@ -20,6 +22,22 @@ pub enum Value {
     Size,
     /// A time with its unit: `10us`.
     Time,
+    /// A time of so many nanoseconds.
+    TimeWithin {
+        /// The least.
+        least: u64,
+        /// The most.
+        most: u64,
+        /// What it is, for people who give something else: `a time from 1ms to 1s`.
+        must: &'static str,
+    },
+    /// The same, or [`crate::ALL`] for everything.
+    OrAll {
+        /// What the help calls it: `SIZE|all`.
+        name: &'static str,
+        /// What it takes otherwise.
+        or: &'static Value,
+    },
     /// One of these words, each with what it means.
     Choice(&'static [(&'static str, &'static str)]),
     /// Any text; the help calls it this.
@@ -35,9 +53,9 @@ impl Value {
     pub const fn name(&self) -> &'static str {
         match self {
             Value::Switch => "",
-            Value::Number { name, .. } | Value::Text(name) => name,
+            Value::Number { name, .. } | Value::OrAll { name, .. } | Value::Text(name) => name,
             Value::Size => "SIZE",
-            Value::Time => "TIME",
+            Value::Time | Value::TimeWithin { .. } => "TIME",
             Value::Choice(_) => "WHICH",
             Value::File => "FILE",
             Value::JarAndClass => "JAR=CLASS",
@@ -55,6 +73,12 @@ impl Value {
             }
             Value::Size => size(text).map(|bytes| bytes.to_string()),
             Value::Time => time(text).map(|nanos| nanos.to_string()),
+            Value::TimeWithin { least, most, must } => match time(text) {
+                Ok(nanos) if (least..=most).contains(&nanos) => Ok(nanos.to_string()),
+                _ => Err(["must be ", must].concat()),
+            },
+            Value::OrAll { .. } if text == ALL => Ok(text.to_owned()),
+            Value::OrAll { or, .. } => or.parse(text).map_err(|why| [&why, ", or ", ALL].concat()),
             Value::Choice(words) if words.iter().any(|(word, _)| *word == text) => Ok(text.to_owned()),
             Value::Choice(words) => {
                 Err(["must be ", &crate::listed(words.iter().map(|(word, _)| *word))].concat())
@@ -85,14 +109,27 @@ pub fn size(text: &str) -> Result<u64, String> {
 
 /// Nanoseconds: `10us`, `1.5ms`, `2s`. A number alone is what was parsed before.
 pub fn time(text: &str) -> Result<u64, String> {
-    const UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+    const UNITS: [(&str, u64); 4] = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
+    const MOST: u64 = 1_000_000_000_000_000_000;
     if let Ok(nanos) = text.parse() {
         return Ok(nanos);
     }
-    let found = UNITS.iter().find_map(|(unit, nanos)| Some((text.strip_suffix(unit)?, nanos)));
-    let number = found.and_then(|(digits, nanos)| Some(digits.parse::<f64>().ok()? * nanos));
-    let sound = number.filter(|nanos| (0.0..1e18).contains(nanos));
-    sound.map(|nanos| nanos as u64).ok_or_else(|| "must be a time like 10us, 5ms or 1s".to_owned())
+    let found = UNITS.iter().find_map(|&(unit, nanos)| Some((text.strip_suffix(unit)?, nanos)));
+    let nanos = found.and_then(|(digits, nanos)| decimal(digits, nanos)).filter(|&nanos| nanos < MOST);
+    nanos.ok_or_else(|| "must be a time like 10us, 5ms or 1s".to_owned())
+}
+
+/// So many of a unit, with digits behind a point or without. The agent has no other use for floating-point numbers, and what
+/// reads those is 20 KB.
+fn decimal(digits: &str, unit: u64) -> Option<u64> {
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+    let mut sum = whole.parse::<u64>().ok()?.checked_mul(unit)?;
+    let mut unit = unit;
+    for digit in fraction.chars() {
+        unit /= 10;
+        sum = sum.checked_add(u64::from(digit.to_digit(10)?) * unit)?;
+    }
+    Some(sum)
 }
 
 #[cfg(test)]
@@ -103,7 +140,9 @@ mod tests {
     fn times_have_units() {
         assert_eq!((time("10us"), time("1.5ms"), time("2s")), (Ok(10_000), Ok(1_500_000), Ok(2_000_000_000)));
         assert_eq!((time("7ns"), time("7")), (Ok(7), Ok(7)));
+        assert_eq!((time("0.25us"), time("1.0000000001s")), (Ok(250), Ok(1_000_000_000)));
         assert!(time("soon").is_err() && time("-1s").is_err() && time("9e99s").is_err());
+        assert!(time("s").is_err() && time("1.xs").is_err() && time("99999999999999s").is_err());
     }
 
     #[test]

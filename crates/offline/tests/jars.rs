@@ -5,9 +5,8 @@ mod support;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use quipu_e2e::{Jdk, ThreadCounts, classes, on_every_jdk, scratch};
+use quipu_e2e::{Command, Jdk, ThreadCounts, classes, on_every_jdk, scratch};
 use quipu_profile::Profile;
 use support::{compile, entries, instrument, jar, tool, try_instrument};
 

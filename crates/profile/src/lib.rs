@@ -72,7 +72,9 @@ pub use names::{Names, class_origin, method_origin, package_of, simple_name, thr
 pub use nearest::nearest;
 pub use overlap::{On, expected_overlap, overlap, overlap_of, overlap_percent};
 pub use profile::Profile;
-pub use significance::{SIGMAS, Significance, share_error, significance, standard_error};
+pub use significance::{
+    SIGMAS, Significance, share_error, significance, standard_error, weighted_share_error,
+};
 pub use strings::{StrId, Strings};
 pub use thread::{NO_THREAD, Thread, ThreadId, ThreadKind, ThreadSpec};
 pub use timeline::{Event, LabelsId, NO_BCI, NO_LABELS, Sample};

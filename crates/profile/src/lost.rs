@@ -1,12 +1,17 @@
 //! What a profile lost, in words. Causes are names in the file; this is the one place that says what they mean.
 
 /// Cause, what was lost when it was one, and when it was more.
-const WORDS: [(&str, &str, &str); 31] = [
+const WORDS: [(&str, &str, &str); 33] = [
     ("events.no-room", "event for which there was no room", "events for which there was no room"),
     (
         "details.no-room",
         "sample that does not say what it was about: there are too many such things",
         "samples that do not say what they were about: there are too many such things",
+    ),
+    (
+        "objects.no-room",
+        "object that could not be watched because the arena had no room",
+        "objects that could not be watched because the arena had no room",
     ),
     (
         "walks.no-class-load",
@@ -85,6 +90,11 @@ const WORDS: [(&str, &str, &str); 31] = [
         "threads.without-kernel-frames",
         "thread whose calls into the kernel could not be seen",
         "threads whose calls into the kernel could not be seen",
+    ),
+    (
+        "threads.without-events",
+        "event of a thread that could not be counted, most likely for lack of descriptors (ulimit -n)",
+        "events of threads that could not be counted, most likely for lack of descriptors (ulimit -n)",
     ),
     (
         "contexts.refused",

@@ -124,6 +124,25 @@ impl MetricSpec {
         MetricSpec::exact("allocations", Unit::Count)
     }
 
+    /// The metric that has the variance of this one's values, for samples that do not all stand for the same: values of it add
+    /// up, and the standard error of a sum is the square root of the sum.
+    ///
+    /// ```
+    /// use quipu_profile::{MetricSpec, Unit};
+    /// let variance = MetricSpec::sampled("alloc.count", Unit::Count, 100).variance();
+    /// assert_eq!(variance.name, "alloc.count.variance");
+    /// assert!(variance.is_variance());
+    /// ```
+    pub fn variance(&self) -> MetricSpec {
+        let unit = Unit::Other(format!("square {}", self.unit.as_str()));
+        MetricSpec { name: format!("{}{VARIANCE}", self.name), unit, ..MetricSpec::default() }
+    }
+
+    /// Whether the metric is the variance of another.
+    pub fn is_variance(&self) -> bool {
+        self.name.ends_with(VARIANCE)
+    }
+
     /// Where the metric stands in a profile: the well known ones first, the rest by name.
     pub(crate) fn rank(&self) -> (usize, &str) {
         const FIRST: [&str; 3] = ["calls", "bytecodes", "time"];
@@ -131,6 +150,9 @@ impl MetricSpec {
         (known.unwrap_or(FIRST.len()), &self.name)
     }
 }
+
+/// Ends the names of metrics that are the variance of another.
+const VARIANCE: &str = ".variance";
 
 /// A metric with its values: one per node, each what the node itself contributed (*self*).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -164,5 +186,12 @@ impl Metric {
     /// True when a total over a subtree says something: not for counts of calls.
     pub fn has_totals(&self) -> bool {
         self.spec.aggregation != Aggregation::Count
+    }
+}
+
+impl crate::Profile {
+    /// The variances of a metric's values, if its samples do not all stand for the same.
+    pub fn variance(&self, metric: &Metric) -> Option<&Metric> {
+        self.metric(&metric.spec.variance().name)
     }
 }

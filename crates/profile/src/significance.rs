@@ -30,6 +30,15 @@ pub fn share_error(spec: &MetricSpec, value: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| (share * (1.0 - share).max(0.0) / samples).sqrt())
 }
 
+/// The same of samples that do not all stand for the same: from the variances of the part and of the whole. What falls to the
+/// row and what falls to the others are independent.
+pub fn weighted_share_error(value: u64, whole: u64, variance: u64, of_whole: u64) -> Option<f64> {
+    let share = value as f64 / whole as f64;
+    let others = of_whole.saturating_sub(variance) as f64;
+    let squares = (1.0 - share).powi(2) * variance as f64 + share.powi(2) * others;
+    (whole > 0).then(|| squares.sqrt() / whole as f64)
+}
+
 /// Compares the value `a` of one profile with `b` of another.
 ///
 /// Exact counts differ or they do not. A sampled value is a number of samples times the period; samples come like a
@@ -61,6 +70,9 @@ mod tests {
         assert_eq!(share_error(&spec, 200, 1000), Some(0.04));
         assert_eq!(standard_error(&spec, 200), Some(2000f64.sqrt()));
         assert_eq!((share_error(&spec, 0, 0), share_error(&spec, 1000, 1000)), (None, Some(0.0)));
+        // Where all samples stand for the same, weights make no difference.
+        let weighted = weighted_share_error(200, 1000, 200 * 10, 1000 * 10).unwrap();
+        assert!((weighted - 0.04).abs() < 1e-9, "{weighted}");
         assert_eq!(share_error(&MetricSpec::bytecodes(), 200, 1000), None);
         assert_eq!(standard_error(&MetricSpec::bytecodes(), 200), None);
     }

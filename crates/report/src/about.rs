@@ -7,7 +7,7 @@ use crate::pattern;
 use crate::style::Style;
 use crate::table::{Name, Table, printable};
 use crate::{By, Options, ReportError};
-use quipu_profile::{Metric, NO_METHOD, Profile, standard_error};
+use quipu_profile::{Metric, NO_METHOD, Profile};
 use std::collections::BTreeMap;
 use std::io;
 
@@ -73,15 +73,7 @@ pub(crate) fn json(
     for &row in about.rows.iter().take(options.limit.unwrap_or(usize::MAX)) {
         report.row(|object| {
             object.text("class", &about.names[row])?;
-            for column in &about.columns.columns {
-                let value = column.values.own[row];
-                object.int(&column.spec.name, value)?;
-                if let Some(error) = standard_error(&column.spec, value) {
-                    object
-                        .float(&format!("{}_error", column.spec.name), Some((error * 10.0).round() / 10.0))?;
-                }
-            }
-            Ok(())
+            object.own_metrics(&about.columns, row)
         })?;
     }
     Ok(report.finish()?)

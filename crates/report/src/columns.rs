@@ -2,7 +2,7 @@
 
 use crate::number;
 use crate::{Options, ReportError};
-use quipu_profile::{Metric, MetricSpec, Profile, Totals};
+use quipu_profile::{Metric, MetricSpec, Profile, Totals, share_error, standard_error, weighted_share_error};
 
 /// The metrics of a report.
 #[derive(Clone, Debug)]
@@ -27,14 +27,10 @@ impl Selection {
         }
         let min = f64::from(options.min.unwrap_or(0)) / 100_000.0;
         let Some(wanted) = &options.metric else {
-            let rank = all.iter().position(Metric::has_totals).unwrap_or(0);
-            return Ok(Selection {
-                metrics: (0..all.len()).collect(),
-                rank,
-                ratio: false,
-                chosen: false,
-                min,
-            });
+            // Variances are in the errors of what they are of.
+            let shown: Vec<usize> = (0..all.len()).filter(|&at| !all[at].spec().is_variance()).collect();
+            let rank = shown.iter().position(|&at| all[at].has_totals()).unwrap_or(0);
+            return Ok(Selection { metrics: shown, rank, ratio: false, chosen: false, min });
         };
         let find = |name: &str| {
             let known = || all.iter().map(Metric::name);
@@ -50,6 +46,17 @@ impl Selection {
         }
         let metrics = wanted.split(',').map(|name| find(name.trim())).collect::<Result<Vec<_>, _>>()?;
         Ok(Selection { metrics, rank: 0, ratio: false, chosen: true, min })
+    }
+
+    /// Keeps the metrics that `wanted` wants, if there are any.
+    pub(crate) fn keep(&mut self, profile: &Profile, wanted: impl Fn(&Metric) -> bool) {
+        let kept: Vec<usize> =
+            self.metrics.iter().copied().filter(|&metric| wanted(&profile.metrics()[metric])).collect();
+        if !kept.is_empty() && !self.ratio {
+            let main = self.metrics[self.rank];
+            self.rank = kept.iter().position(|&metric| metric == main).unwrap_or(0);
+            self.metrics = kept;
+        }
     }
 
     /// What text shows: unless the caller named metrics, the one that rows are ranked by.
@@ -69,7 +76,8 @@ impl Selection {
     /// Names of the metrics that are not shown, nor nothing but zeros.
     pub(crate) fn others(&self, profile: &Profile) -> Vec<String> {
         let hidden = profile.metrics().iter().enumerate().filter(|(at, _)| !self.metrics.contains(at));
-        hidden.filter(|(_, metric)| metric.total() > 0).map(|(_, metric)| metric.name().to_owned()).collect()
+        let told = hidden.filter(|(_, metric)| metric.total() > 0 && !metric.spec().is_variance());
+        told.map(|(_, metric)| metric.name().to_owned()).collect()
     }
 
     /// The metric ranked by.
@@ -90,6 +98,7 @@ impl Selection {
             spec: metric.spec().clone(),
             sum: metric.total(),
             values: add_up(metric),
+            variance: profile.variance(metric).map(|variance| (add_up(variance), variance.total())),
         };
         Columns {
             columns: self.metrics(profile).map(column).collect(),
@@ -106,9 +115,47 @@ pub(crate) struct Column {
     /// The whole, for percentages.
     pub(crate) sum: u64,
     pub(crate) values: Totals,
+    /// Variances of the values, and of the whole; unless all samples stand for the same.
+    variance: Option<(Totals, u64)>,
+}
+
+/// Which of a row's two values.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Of {
+    Own,
+    Total,
+}
+
+impl Of {
+    pub(crate) fn value(self, totals: &Totals, row: usize) -> u64 {
+        match self {
+            Of::Own => totals.own[row],
+            Of::Total => totals.total[row],
+        }
+    }
 }
 
 impl Column {
+    /// The standard error of a value; none for what is exact.
+    pub(crate) fn error(&self, of: Of, row: usize) -> Option<f64> {
+        match &self.variance {
+            Some((variances, _)) => Some((of.value(variances, row) as f64).sqrt()),
+            None => standard_error(&self.spec, of.value(&self.values, row)),
+        }
+    }
+
+    /// The share that a value has of the whole, with its standard error.
+    fn percent(&self, of: Of, row: usize) -> String {
+        let value = of.value(&self.values, row);
+        let error = match &self.variance {
+            Some((variances, whole)) => {
+                weighted_share_error(value, self.sum, of.value(variances, row), *whole)
+            }
+            None => share_error(&self.spec, value, self.sum),
+        };
+        number::percent_with(value, self.sum, error)
+    }
+
     pub(crate) fn has_totals(&self) -> bool {
         self.spec.aggregation != quipu_profile::Aggregation::Count
     }
@@ -162,9 +209,9 @@ impl Columns {
         for column in &self.columns {
             let (own, total) = (column.values.own[row], column.values.total[row]);
             if column.has_totals() {
-                for value in [own, total] {
+                for (of, value) in [(Of::Own, own), (Of::Total, total)] {
                     cells.push(number::in_unit(value, &column.spec.unit));
-                    cells.push(number::percent_of(value, column.sum, &column.spec));
+                    cells.push(column.percent(of, row));
                 }
             } else {
                 cells.push(number::in_unit(own, &column.spec.unit));
@@ -174,6 +221,19 @@ impl Columns {
             cells.push(number::ratio(numerator.values.own[row], denominator.values.own[row]));
         }
         cells
+    }
+
+    /// Cells of rows that have no callees, as [`Columns::own_headers`] names them.
+    pub(crate) fn own_cells(&self, row: usize) -> Vec<String> {
+        let cell = |column: &Column| {
+            [number::in_unit(column.values.own[row], &column.spec.unit), column.percent(Of::Own, row)]
+        };
+        self.columns.iter().flat_map(cell).collect()
+    }
+
+    /// Headers of these.
+    pub(crate) fn own_headers(&self) -> Vec<String> {
+        self.columns.iter().flat_map(|column| [column.spec.name.clone(), String::new()]).collect()
     }
 
     /// Headers of the cells.

@@ -49,7 +49,9 @@ pub enum ReportError {
         kind: &'static str,
     },
     /// A profile that measured nothing.
-    #[error("the profile has no metrics")]
+    #[error(
+        "the profile has no metrics; what happened, and when, is told by: quipu report FILE --by timeline"
+    )]
     NoMetrics,
     /// Two profiles that do not measure the same.
     #[error("{0}")]

@@ -12,6 +12,10 @@ const LONGEST: usize = 200;
 /// Stands before the metrics that are there and not shown.
 const ALSO: &str = "--metric has also: ";
 
+/// Elapsed time, and what the profile says of how true it is.
+const TIME: &str = "time";
+const MEASURING: &str = "measuring took";
+
 pub(crate) fn heading(profile: &Profile, selection: &Selection, left_out: u64, style: &Style) -> String {
     let mut parts: Vec<String> = selection
         .metrics(profile)
@@ -21,8 +25,17 @@ pub(crate) fn heading(profile: &Profile, selection: &Selection, left_out: u64, s
                 MetricKind::Exact => "exact".to_owned(),
                 MetricKind::Sampled { period } => {
                     let samples = metric.total() / period.max(1);
-                    let error = 100.0 / (samples.max(1) as f64).sqrt();
-                    format!("{}, +-{error:.1} %", counted(samples, "sample"))
+                    match profile.variance(metric) {
+                        // Samples that do not all stand for the same.
+                        Some(variance) => {
+                            let error = (variance.total() as f64).sqrt() / metric.total().max(1) as f64;
+                            format!("sampled, +-{:.1} %", 100.0 * error)
+                        }
+                        None => {
+                            let error = 100.0 / (samples.max(1) as f64).sqrt();
+                            format!("{}, +-{error:.1} %", counted(samples, "sample"))
+                        }
+                    }
                 }
             };
             let value = in_unit(metric.total(), &metric.spec().unit);
@@ -48,6 +61,13 @@ pub(crate) fn heading(profile: &Profile, selection: &Selection, left_out: u64, s
     if !others.is_empty() {
         out.push_str(&style.paint(Paint::Dim, &filled(ALSO, &others, columns)));
         out.push('\n');
+    }
+    if selection.metrics(profile).any(|metric| metric.name() == TIME) {
+        for cost in profile.run.cost.iter().filter(|cost| cost.starts_with(MEASURING)) {
+            let parts: Vec<String> = cost.split(", ").map(printable).collect();
+            out.push_str(&style.paint(Paint::Dim, &filled("", &parts, columns)));
+            out.push('\n');
+        }
     }
     if left_out > 0 {
         let threads = counted(left_out, "thread");

@@ -1,8 +1,8 @@
 //! JSON rows, written as they come.
 
-use crate::columns::Columns;
+use crate::columns::{Columns, Of};
 use crate::number;
-use quipu_profile::{MethodId, NO_METHOD, Profile, standard_error};
+use quipu_profile::{MethodId, NO_METHOD, Profile};
 use std::io::{self, Write};
 
 /// A report being written: `{"by":…,"metrics":[…],"rows":[…]}`.
@@ -98,9 +98,34 @@ impl<'a> Object<'_, 'a> {
         self.out.write_all(b"]")
     }
 
+    pub(crate) fn ints(&mut self, key: &str, values: &[u64]) -> io::Result<()> {
+        self.key(key)?;
+        self.out.write_all(b"[")?;
+        for (at, value) in values.iter().enumerate() {
+            write!(self.out, "{}{value}", if at == 0 { "" } else { "," })?;
+        }
+        self.out.write_all(b"]")
+    }
+
     pub(crate) fn null(&mut self, key: &str) -> io::Result<()> {
         self.key(key)?;
         self.out.write_all(b"null")
+    }
+
+    /// A list of objects.
+    pub(crate) fn objects<T>(
+        &mut self,
+        key: &str,
+        values: impl IntoIterator<Item = T>,
+        fill: impl Fn(&mut Object<'_, 'a>, T) -> io::Result<()>,
+    ) -> io::Result<()> {
+        self.key(key)?;
+        self.out.write_all(b"[")?;
+        for (at, value) in values.into_iter().enumerate() {
+            self.out.write_all(if at == 0 { b"" } else { b"," })?;
+            object(self.out, |object| fill(object, value))?;
+        }
+        self.out.write_all(b"]")
     }
 
     pub(crate) fn object(
@@ -137,23 +162,31 @@ impl<'a> Object<'_, 'a> {
         self.object(key, |object| object.names(profile, method))
     }
 
+    /// The metrics of a row that has no callees: plain integers, with their standard errors.
+    pub(crate) fn own_metrics(&mut self, columns: &Columns, row: usize) -> io::Result<()> {
+        for column in &columns.columns {
+            self.int(&column.spec.name, column.values.own[row])?;
+            self.error(&format!("{}_error", column.spec.name), column.error(Of::Own, row))?;
+        }
+        Ok(())
+    }
+
     /// The metrics of a row: counts as plain integers, others as self and total, a ratio as a number; sampled ones with
     /// their standard errors.
     pub(crate) fn metrics(&mut self, columns: &Columns, row: usize) -> io::Result<()> {
         for column in &columns.columns {
             let (own, total) = (column.values.own[row], column.values.total[row]);
             let name = &column.spec.name;
-            let error = |value| standard_error(&column.spec, value);
             if column.has_totals() {
                 self.object(name, |object| {
                     object.int("self", own)?;
                     object.int("total", total)?;
-                    object.error("self_error", error(own))?;
-                    object.error("total_error", error(total))
+                    object.error("self_error", column.error(Of::Own, row))?;
+                    object.error("total_error", column.error(Of::Total, row))
                 })?;
             } else {
                 self.int(name, own)?;
-                self.error(&format!("{name}_error"), error(own))?;
+                self.error(&format!("{name}_error"), column.error(Of::Own, row))?;
             }
         }
         if let Some((numerator, denominator)) = columns.ratio() {

@@ -22,12 +22,14 @@ mod error;
 mod flat;
 mod heading;
 mod json;
+mod leak;
 mod line;
 mod lock;
 mod narrow;
 mod number;
 mod overlap;
 mod pattern;
+mod root;
 mod signature;
 mod site;
 mod style;
@@ -72,7 +74,7 @@ pub enum By {
     Module,
     /// Threads.
     Thread,
-    /// Call sites: method and bytecode index.
+    /// Call sites: method and bytecode index. Of what is allocated, the instructions that do so, with the class.
     Site,
     /// Labels: on whose behalf.
     Label,
@@ -82,6 +84,10 @@ pub enum By {
     Lock,
     /// Classes of objects that were touched.
     Object,
+    /// What grows, and where it was made.
+    Leak,
+    /// Roots: how long their executions took.
+    Root,
     /// Collections.
     Gc,
     /// What took place when.
@@ -90,7 +96,7 @@ pub enum By {
 
 impl By {
     /// All of them, in the order help lists them.
-    pub const ALL: [By; 17] = [
+    pub const ALL: [By; 19] = [
         By::Tree,
         By::Method,
         By::Callers,
@@ -106,6 +112,8 @@ impl By {
         By::Allocated,
         By::Lock,
         By::Object,
+        By::Leak,
+        By::Root,
         By::Gc,
         By::Timeline,
     ];
@@ -128,6 +136,8 @@ impl By {
             By::Allocated => "allocated",
             By::Lock => "lock",
             By::Object => "object",
+            By::Leak => "leak",
+            By::Root => "root",
             By::Gc => "gc",
             By::Timeline => "timeline",
         }
@@ -135,7 +145,7 @@ impl By {
 
     /// Whether rows are no contexts added up, and have columns of their own.
     fn is_apart(self) -> bool {
-        matches!(self, By::Gc | By::Timeline | By::Lock)
+        matches!(self, By::Gc | By::Timeline | By::Lock | By::Leak | By::Root)
     }
 
     /// Whether leaves that say what their parents are about are shown for themselves.
@@ -179,6 +189,8 @@ pub fn text(profile: &Profile, options: &Options, style: &Style) -> Result<Strin
         let profile = &options.narrowing.apply(profile, "")?.profile;
         return match options.by {
             By::Lock => lock::text(profile, options, style),
+            By::Leak => leak::text(profile, options, style),
+            By::Root => root::text(profile, options, style),
             _ => timeline::text(profile, options, style),
         };
     }
@@ -196,7 +208,7 @@ pub fn text(profile: &Profile, options: &Options, style: &Style) -> Result<Strin
         By::Site => site::text(profile, options, &selection, style)?,
         By::Allocated | By::Object => about::text(profile, options, &selection, style)?,
         // Said above.
-        By::Gc | By::Timeline | By::Lock => String::new(),
+        By::Gc | By::Timeline | By::Lock | By::Leak | By::Root => String::new(),
     });
     Ok(out)
 }
@@ -214,6 +226,8 @@ pub fn write_json(profile: &Profile, options: &Options, out: &mut dyn io::Write)
         let profile = &options.narrowing.apply(profile, "")?.profile;
         return match options.by {
             By::Lock => lock::json(profile, options, out),
+            By::Leak => leak::json(profile, options, out),
+            By::Root => root::json(profile, options, out),
             _ => timeline::json(profile, options, out),
         };
     }
@@ -230,7 +244,7 @@ pub fn write_json(profile: &Profile, options: &Options, out: &mut dyn io::Write)
         By::Site => site::json(profile, options, &selection, out),
         By::Allocated | By::Object => about::json(profile, options, &selection, out),
         // Said above.
-        By::Gc | By::Timeline | By::Lock => Ok(()),
+        By::Gc | By::Timeline | By::Lock | By::Leak | By::Root => Ok(()),
     }
 }
 
@@ -242,12 +256,17 @@ fn narrowed<'a>(profile: &'a Profile, options: &Options) -> Result<(Narrowed<'a>
         let marks = pattern::methods(&narrowed.profile, filter)?;
         narrowed.profile = Cow::Owned(narrowed.profile.focus(|_, method| marks[method as usize]));
     }
+    let of_allocations = options.by == By::Site && site::of_allocations(&narrowed.profile, options)?;
     if !options.by.has_details()
+        && !of_allocations
         && let Cow::Owned(folded) = narrowed.profile.fold_details()
     {
         narrowed.profile = Cow::Owned(folded);
     }
-    let selection = Selection::new(&narrowed.profile, options)?;
+    let mut selection = Selection::new(&narrowed.profile, options)?;
+    if of_allocations || options.by == By::Allocated {
+        selection.keep(&narrowed.profile, site::is_of_allocations);
+    }
     Ok((narrowed, selection))
 }
 

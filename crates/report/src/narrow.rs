@@ -26,7 +26,7 @@ pub struct Narrowing {
 
 /// Threads that the JVM has for itself, and ours. They wait nearly always: in a profile of elapsed time they would be the
 /// heaviest.
-const JVMS_OWN: [&str; 25] = [
+const JVMS_OWN: [&str; 27] = [
     "Quipu*",
     "C1 CompilerThread*",
     "C2 CompilerThread*",
@@ -51,6 +51,8 @@ const JVMS_OWN: [&str; 25] = [
     "Reference Handler",
     "Finalizer",
     "Common-Cleaner",
+    "DestroyJavaVM",
+    "VirtualThread-unblocker",
     "StringDedup*",
 ];
 

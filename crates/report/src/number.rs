@@ -40,8 +40,13 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
 
 /// A share with its standard error in percentage points, `12.3 % +-0.4`, where the metric is sampled.
 pub(crate) fn percent_of(part: u64, whole: u64, spec: &MetricSpec) -> String {
+    percent_with(part, whole, share_error(spec, part, whole))
+}
+
+/// The same with an error that is known.
+pub(crate) fn percent_with(part: u64, whole: u64, error: Option<f64>) -> String {
     let percent = percent(part, whole);
-    match share_error(spec, part, whole).map(|error| error * 100.0) {
+    match error.map(|error| error * 100.0) {
         None | Some(0.0) => percent,
         Some(error) if error < 0.05 => format!("{percent} +-<0.1"),
         Some(error) => format!("{percent} +-{error:.1}"),

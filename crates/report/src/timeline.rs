@@ -4,8 +4,9 @@ use crate::json::Report;
 use crate::number::in_unit;
 use crate::style::Style;
 use crate::table::printable;
-use crate::{By, Options, ReportError, pattern};
+use crate::{By, Options, ReportError, leak, pattern};
 use quipu_profile::{Event, NO_NODE, NO_THREAD, Profile, Unit};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
 
@@ -17,6 +18,7 @@ fn events<'a>(profile: &'a Profile, options: &Options) -> Result<Vec<&'a Event>,
     let wanted = |event: &&Event| {
         let name = profile.str(event.name);
         (options.by != By::Gc || name.starts_with("gc."))
+            && name != leak::GROWTH
             && options.filter.as_ref().is_none_or(|filter| pattern::wants(filter, name))
     };
     let found: Vec<&Event> = profile.events().iter().filter(wanted).collect();
@@ -24,6 +26,29 @@ fn events<'a>(profile: &'a Profile, options: &Options) -> Result<Vec<&'a Event>,
         return Err(ReportError::Nothing { what: options.by.as_str(), kind: "--timeline" });
     }
     Ok(found)
+}
+
+const HEAP_BEFORE: &str = "heap.before";
+const HEAP_AFTER: &str = "heap.after";
+
+/// Bytes of the heap in use, by the event's own words.
+fn heap(profile: &Profile, event: &Event, key: &str) -> Option<u64> {
+    let found = event.details.iter().find(|(name, _)| profile.str(*name) == key);
+    found.and_then(|(_, value)| profile.str(*value).parse().ok())
+}
+
+/// Bytes that were allocated in a second, by the time of the pause that ended the stretch: how much more of the heap was in use
+/// then than after the pause before.
+fn rates(profile: &Profile, events: &[&Event]) -> BTreeMap<u64, u64> {
+    let bytes = |event: &Event, key: &str| heap(profile, event, key);
+    let pauses: Vec<&&Event> = events.iter().filter(|event| bytes(event, HEAP_AFTER).is_some()).collect();
+    let rate = |two: &[&&Event]| {
+        let [before, now] = two else { return None };
+        let allocated = bytes(now, HEAP_BEFORE)?.saturating_sub(bytes(before, HEAP_AFTER)?);
+        let nanos = now.time.checked_sub(before.time.checked_add(before.duration)?)?;
+        (nanos > 0).then(|| (now.time, (allocated as f64 * 1e9 / nanos as f64) as u64))
+    };
+    pauses.windows(2).filter_map(rate).collect()
 }
 
 /// The method in which an event took place.
@@ -39,6 +64,7 @@ fn thread<'a>(profile: &'a Profile, event: &Event) -> Option<&'a str> {
 
 pub(crate) fn json(profile: &Profile, options: &Options, out: &mut dyn io::Write) -> Result<(), ReportError> {
     let events = events(profile, options)?;
+    let rates = rates(profile, &events);
     let mut report = Report::new(out, options.by.as_str(), &[])?;
     for event in events.into_iter().take(options.limit.unwrap_or(usize::MAX)) {
         report.row(|object| {
@@ -57,6 +83,9 @@ pub(crate) fn json(profile: &Profile, options: &Options, out: &mut dyn io::Write
                 for &(key, value) in &event.details {
                     details.text(profile.str(key), profile.str(value))?;
                 }
+                if let Some(rate) = rates.get(&event.time) {
+                    details.text("allocation.rate", &rate.to_string())?;
+                }
                 Ok(())
             })
         })?;
@@ -67,6 +96,7 @@ pub(crate) fn json(profile: &Profile, options: &Options, out: &mut dyn io::Write
 pub(crate) fn text(profile: &Profile, options: &Options, style: &Style) -> Result<String, ReportError> {
     let events = events(profile, options)?;
     let limit = options.limit.unwrap_or(LIMIT);
+    let rates = rates(profile, &events);
     let mut out = String::new();
     let time = |nanos| in_unit(nanos, &Unit::Nanoseconds);
     let _ = writeln!(out, "{:>12}  {:>10}  {:<14} what", "at", "for", "event");
@@ -75,7 +105,21 @@ pub(crate) fn text(profile: &Profile, options: &Options, style: &Style) -> Resul
         let mut line = format!("{:>12}  {lasted:>10}  {:<14}", time(event.time), profile.str(event.name));
         for &(key, value) in &event.details {
             let (key, value) = (profile.str(key), printable(profile.str(value)));
-            let _ = if key == "what" { write!(line, " {value}") } else { write!(line, " {key} {value}") };
+            let _ = match key {
+                "what" => write!(line, " {value}"),
+                // Told below.
+                HEAP_BEFORE | HEAP_AFTER => Ok(()),
+                _ => write!(line, " {key} {value}"),
+            };
+        }
+        let bytes = |value| in_unit(value, &Unit::Bytes);
+        if let (Some(before), Some(after)) =
+            (heap(profile, event, HEAP_BEFORE), heap(profile, event, HEAP_AFTER))
+        {
+            let _ = write!(line, " heap {} -> {}", bytes(before), bytes(after));
+        }
+        if let Some(rate) = rates.get(&event.time) {
+            let _ = write!(line, ", {}/s allocated", bytes(*rate));
         }
         if let Some(method) = method(profile, event) {
             let _ = write!(line, " in {}", printable(&method));

@@ -55,6 +55,7 @@ fn elapsed() -> Profile {
             ("C2 CompilerThread0", &["libjvm"], 9, NO_BCI),
             ("GC Thread#0", &["libjvm"], 9, NO_BCI),
             ("Quipu", &["libquipu"], 9, NO_BCI),
+            ("VirtualThread-unblocker", &["take"], 9, NO_BCI),
         ],
     )
 }
@@ -67,14 +68,14 @@ fn the_jvms_own_threads_are_left_out_of_elapsed_time_unless_asked_for() {
     };
     let p = elapsed();
     assert_eq!(threads(&p, Narrowing::default()), ["main", "pool-1"]);
-    assert_eq!(threads(&p, Narrowing { all_threads: true, ..Default::default() }).len(), 5);
+    assert_eq!(threads(&p, Narrowing { all_threads: true, ..Default::default() }).len(), 6);
     assert_eq!(
         threads(&p, Narrowing { include_threads: vec!["GC".into()], ..Default::default() }),
         ["GC Thread#0"]
     );
     assert_eq!(threads(&p, Narrowing { thread: Some("Quipu".into()), ..Default::default() }), ["Quipu"]);
     let text = quipu_report::text(&p, &Options::default(), &Style::default()).unwrap();
-    assert!(text.contains("left out: 3 threads of the JVM and of Quipu, --all-threads has them\n"), "{text}");
+    assert!(text.contains("left out: 4 threads of the JVM and of Quipu, --all-threads has them\n"), "{text}");
     // Compilers use CPU time that the program pays for.
     let cpu =
         sampled("cpu", &[("main", &["main"], 1, NO_BCI), ("C2 CompilerThread0", &["libjvm"], 2, NO_BCI)]);

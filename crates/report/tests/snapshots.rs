@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{about, profile, sample, sampled};
+use common::{about, locked, profile, rooted, sample, sampled, survivors};
 use quipu_profile::{Matching, On, Profile};
 use quipu_report::{By, DiffOptions, Narrowing, Options, Style};
 
@@ -18,6 +18,8 @@ fn thread(name: &str) -> Narrowing {
 fn profile_for(by: By) -> Profile {
     match by {
         By::Allocated | By::Lock | By::Object | By::Gc | By::Timeline | By::Label => about(),
+        By::Leak => survivors(),
+        By::Root => rooted(),
         _ => profile(),
     }
 }
@@ -49,6 +51,33 @@ fn every_report_as_json() {
             insta::assert_snapshot!(format!("json_{}", by.as_str()), json(&options(by)));
         }
     }
+}
+
+/// Sites of allocations, heap use of pauses with the rate that follows, and nothing of growth on the timeline.
+#[test]
+fn sites_and_pauses_of_survivors() {
+    for (name, by) in [("site", By::Site), ("gc", By::Gc), ("timeline", By::Timeline)] {
+        let text = quipu_report::text(&survivors(), &options(by), &Style::default()).unwrap();
+        insta::assert_snapshot!(format!("survivors_text_{name}"), text);
+        let json = quipu_report::json(&survivors(), &options(by)).unwrap();
+        insta::assert_snapshot!(format!("survivors_json_{name}"), json);
+    }
+    let error = quipu_report::json(&about(), &options(By::Leak)).unwrap_err().to_string();
+    assert!(error.contains("--live"), "{error}");
+}
+
+/// What is acquired is known by class, what is waited for by lock: they come together.
+#[test]
+fn locks_of_a_class_come_together() {
+    let text = quipu_report::text(&locked(), &options(By::Lock), &Style::default()).unwrap();
+    insta::assert_snapshot!("locked_text_lock", text);
+    let json = quipu_report::json(&locked(), &options(By::Lock)).unwrap();
+    insta::assert_snapshot!("locked_json_lock", json);
+    let inside =
+        Options { filter: Some("java.util.concurrent.locks.ReentrantLock".into()), ..options(By::Lock) };
+    let json = quipu_report::json(&locked(), &inside).unwrap();
+    assert_eq!(json.matches("\"group\":\"java.util.concurrent.locks.ReentrantLock\"").count(), 3, "{json}");
+    assert_eq!(json.matches("\"group\"").count(), 3, "{json}");
 }
 
 /// A class of objects is shown in the tree, and is its method's elsewhere.

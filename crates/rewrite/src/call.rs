@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use quipu_classfile::opcode::{
     INVOKEINTERFACE, INVOKESPECIAL, INVOKESTATIC, INVOKEVIRTUAL, InstructionClass,
 };
-use quipu_classfile::{Code, ConstantPool, Instruction};
+use quipu_classfile::{ClassFile, Code, Constant, ConstantPool, Instruction};
 
 /// A call as it stands in the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -59,4 +59,72 @@ pub(crate) fn makes_calls(code: &Code<'_>) -> bool {
             InstructionClass::Invoke | InstructionClass::Allocation | InstructionClass::StaticField
         )
     })
+}
+
+/// What code may call: the methods that its calls name, and those that it hands on, as the code of a lambda.
+pub fn callees<'a>(class: &ClassFile<'a>, code: &Code<'a>) -> Vec<Call<'a>> {
+    let pool = class.pool();
+    let mut found: Vec<Call<'_>> = Vec::new();
+    let mut bootstraps = None;
+    let mut add = |call| {
+        if !found.contains(&call) {
+            found.push(call);
+        }
+    };
+    for instruction in code.instructions().map_while(Result::ok) {
+        if let Some(call) = call_of(&instruction, pool) {
+            add(call);
+            continue;
+        }
+        let index = instruction.pool_index().unwrap_or(0);
+        match pool.get(index) {
+            Ok(Constant::InvokeDynamic { bootstrap, .. }) => {
+                let all = bootstraps.get_or_insert_with(|| bootstrap_methods(class));
+                let arguments = all.get(usize::from(bootstrap)).map(|method| method.arguments.as_slice());
+                let arguments = arguments.unwrap_or_default().iter();
+                arguments.filter_map(|&argument| handed_on(pool, argument)).for_each(&mut add);
+            }
+            Ok(Constant::MethodHandle { .. }) => handed_on(pool, index).into_iter().for_each(&mut add),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The method of a method handle.
+fn handed_on<'a>(pool: &ConstantPool<'a>, index: u16) -> Option<Call<'a>> {
+    /// Kinds of method handles, as the class file has them: those before are of fields.
+    const INVOKE_VIRTUAL: u8 = 5;
+    const INVOKE_INTERFACE: u8 = 9;
+    let Ok(Constant::MethodHandle { kind, reference }) = pool.get(index) else { return None };
+    let member = (kind >= INVOKE_VIRTUAL).then(|| pool.member(reference).ok()).flatten()?;
+    Some(Call {
+        owner: member.owner,
+        name: member.name,
+        descriptor: member.descriptor,
+        is_virtual: kind == INVOKE_VIRTUAL || kind == INVOKE_INTERFACE,
+        is_interface: kind == INVOKE_INTERFACE,
+    })
+}
+
+/// A method that the VM calls for an `invokedynamic`, as pool indices.
+pub(crate) struct Bootstrap {
+    /// Its handle.
+    pub method: u16,
+    /// What it is given.
+    pub arguments: Vec<u16>,
+}
+
+/// The bootstrap methods of a class, as far as their table makes sense.
+pub(crate) fn bootstrap_methods(class: &ClassFile<'_>) -> Vec<Bootstrap> {
+    let Some(table) = class.attributes().find(class.pool(), b"BootstrapMethods") else { return Vec::new() };
+    let mut words =
+        table.data.chunks_exact(2).map(|word| word.iter().fold(0, |n, &byte| n << 8 | u16::from(byte)));
+    let count = words.next().unwrap_or(0);
+    let mut found = Vec::new();
+    for _ in 0..count {
+        let (Some(method), Some(arguments)) = (words.next(), words.next()) else { break };
+        found.push(Bootstrap { method, arguments: words.by_ref().take(usize::from(arguments)).collect() });
+    }
+    found
 }

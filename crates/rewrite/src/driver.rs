@@ -4,6 +4,7 @@ use quipu_classfile::{ClassEditor, ClassFile, EditError, Method};
 
 use crate::instrument::{Inserter, MethodEdit};
 use crate::probes::Probes;
+use crate::rewritten::lines;
 use crate::selection::untouchable;
 use crate::treatment::Treatment;
 use crate::{Known, Left, Plan, Rewritten, Shape, kept};
@@ -96,17 +97,27 @@ fn edit(
         Ok(None) => return Err((innermost, EditError::BadSnippet("no code"))),
         Err(error) => return Err((innermost, error)),
     };
-    let mut edit = MethodEdit { code, id, treatment, probes, shape: None, known };
+    let mut edit =
+        MethodEdit { code, id, treatment, probes, shape: None, aside: None, has_sites: false, known };
     for (at, worker) in workers.iter_mut().enumerate().filter(|(_, worker)| !worker.idle) {
         worker.inserter.before(&mut edit).map_err(|error| (at, error))?;
     }
     for (at, worker) in workers.iter_mut().enumerate().rev().filter(|(_, worker)| !worker.idle) {
         worker.inserter.after(&mut edit).map_err(|error| (at, error))?;
     }
-    if !edit.code.is_unchanged() {
-        edit.code.finish().map_err(|error| (innermost, error))?;
+    let MethodEdit { code, mut shape, has_sites, .. } = edit;
+    if has_sites {
+        // Instructions are told apart by their lines, too; and the method has a name, though nothing may count in it.
+        let lines = lines(method, code.code(), true);
+        shape = Some(match shape {
+            Some(shape) => Shape { lines, ..shape },
+            None => Shape { id, index: method.index(), lines, ..Shape::default() },
+        });
     }
-    Ok(edit.shape)
+    if !code.is_unchanged() {
+        code.finish().map_err(|error| (innermost, error))?;
+    }
+    Ok(shape)
 }
 
 /// An empty `finalize()` means to the VM that the class has no finalizer; with code in it, every instance gets one.

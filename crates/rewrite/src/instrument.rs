@@ -13,10 +13,11 @@
 
 use std::fmt;
 
-use quipu_classfile::{ClassFile, CodeEditor, EditError, Method};
+use quipu_classfile::{ClassFile, CodeEditor, EditError, Method, PoolEditor, Snippet};
 
+use crate::instruments::Aside;
 use crate::probes::Probes;
-use crate::{Known, Plan, Shape, Treatment};
+use crate::{Known, Plan, Shape, Site, Treatment};
 
 /// What one kind of measurement inserts, for any class.
 pub trait Instrument: fmt::Debug + Send + Sync {
@@ -54,6 +55,10 @@ pub struct MethodEdit<'m, 'e, 'c, 'a> {
     pub probes: &'m Probes,
     /// What the method's nodes look like; set by the instrument that counts.
     pub shape: Option<Shape>,
+    /// If the method leads what it calls out of the profile: where it keeps the context that it was called in.
+    pub(crate) aside: Option<Aside>,
+    /// Whether instructions of it are told from all others.
+    pub(crate) has_sites: bool,
     pub(crate) known: &'m dyn Known,
 }
 
@@ -64,8 +69,27 @@ impl<'c, 'a> MethodEdit<'_, '_, 'c, 'a> {
     }
 
     /// The number of one of its instructions among all instructions that are told apart, such as those that allocate or
-    /// lock; `None` if there is no room for another.
-    pub fn site(&self, bci: u32) -> Option<u32> {
-        self.known.site(self.id, bci)
+    /// lock; `None` if there is no room for another. `class` is the signature of what it is about, or empty.
+    pub fn site(&mut self, of: &'static str, bci: u32, class: &[u8]) -> Option<u32> {
+        let found = self.known.site(&Site { method: self.id, bci, of, class })?;
+        self.has_sites = true;
+        Some(found)
+    }
+
+    /// Appends something that is charged to the context that the method was called in, also where what it calls is in none.
+    pub fn in_context(
+        &mut self,
+        snippet: &mut Snippet,
+        append: impl FnOnce(&mut PoolEditor<'_, '_>, &Probes, &mut Snippet) -> Result<(), EditError>,
+    ) -> Result<(), EditError> {
+        let probes = self.probes;
+        if let Some(aside) = self.aside {
+            aside.leave(&mut self.code, probes, snippet)?;
+        }
+        append(self.code.pool(), probes, snippet)?;
+        if let Some(aside) = self.aside {
+            aside.enter(&mut self.code, probes, snippet)?;
+        }
+        Ok(())
     }
 }

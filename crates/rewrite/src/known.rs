@@ -1,6 +1,6 @@
 //! What the rewriter has to be told, and asks for.
 
-use quipu_classfile::ClassFile;
+use quipu_classfile::{ClassFile, Method};
 
 use crate::Call;
 
@@ -18,10 +18,39 @@ pub trait Known {
 
     /// The number of an instruction that an instrument tells from all others; the same whenever its class is rewritten.
     /// `None` if there are no more numbers.
-    fn site(&self, method: u32, bci: u32) -> Option<u32> {
-        let _ = (method, bci);
+    fn site(&self, site: &Site<'_>) -> Option<u32> {
+        let _ = site;
         None
     }
+
+    /// Whether a method is below a root that is timed, or is one. Asked once for each method of a class, with its id, whenever
+    /// the class is rewritten; what is asked about is then instrumented.
+    fn timing(&self, method: &Method<'_, '_>, id: u32) -> Option<Timing> {
+        let _ = (method, id);
+        None
+    }
+}
+
+/// Where a method is in the part of a program that is timed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timing {
+    /// It is a root.
+    Root,
+    /// A root calls it, or something that a root calls.
+    Below,
+}
+
+/// An instruction that an instrument tells from all others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Site<'a> {
+    /// Id of its method.
+    pub method: u32,
+    /// Where it is there.
+    pub bci: u32,
+    /// The instrument.
+    pub of: &'static str,
+    /// Signature of the class that it is about; empty if only its execution can tell.
+    pub class: &'a [u8],
 }
 
 /// An opaque method at the end of a call.

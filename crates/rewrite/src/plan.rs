@@ -5,7 +5,7 @@ use std::sync::Arc;
 use quipu_classfile::{Block, BlockAnalysis, Code};
 
 use crate::instrument::Instrument;
-use crate::instruments::{Bytecodes, Contexts, Exact};
+use crate::instruments::{Bytecodes, Contexts, Exact, Timed};
 use crate::selection::{Selection, untouchable};
 use crate::treatment;
 use crate::weights::Weights;
@@ -87,6 +87,16 @@ impl Plan {
             Counting::Exact(exact) => Some(exact),
             Counting::Off | Counting::Bytecodes(_) => None,
         }
+    }
+
+    /// Whether nothing is inserted but what times the methods below a root.
+    pub fn is_only_timed(&self) -> bool {
+        !self.counts() && self.others.iter().all(|other| other.name() == Timed::NAME)
+    }
+
+    /// Whether bytecodes are counted, one way or the other.
+    pub fn counts(&self) -> bool {
+        !matches!(self.counting, Counting::Off)
     }
 
     /// Whether bytecodes are counted down to the next sample.

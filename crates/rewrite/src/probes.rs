@@ -54,6 +54,16 @@ impl Probes {
         }
     }
 
+    /// A descriptor in which `@` stands for the cursor.
+    pub fn with_cursor(&self, descriptor: &str) -> String {
+        descriptor.replace('@', &self.cursor_descriptor)
+    }
+
+    /// A field of cursors.
+    pub fn cursor_field(&self, pool: &mut PoolEditor<'_, '_>, name: &[u8]) -> Result<u16, EditError> {
+        pool.field_ref(&self.cursor, name, b"J")
+    }
+
     /// Appends a search for the thread's cursor.
     pub fn find_cursor(&self, pool: &mut PoolEditor<'_, '_>, snippet: &mut Snippet) -> Result<(), EditError> {
         self.call_in(&self.probe, pool, snippet, "cursor", &format!("(){}", self.cursor_descriptor))

@@ -23,7 +23,7 @@ pub struct Left {
 }
 
 /// What a node of a method looks like, and how to read it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Shape {
     /// The method's id.
     pub id: u32,
@@ -45,6 +45,17 @@ pub struct Shape {
     pub lines: Vec<u16>,
     /// Whether its nodes have numbers of samples instead of calls and bytecodes.
     pub sampled: bool,
+    /// Whether its nodes have times instead of bytecodes, and whose clock tells them.
+    pub timed: Option<Clock>,
+}
+
+/// Whose time that of a method is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Clock {
+    /// Its own.
+    Own,
+    /// Its caller's: it only counts its calls.
+    Callers,
 }
 
 /// Bytecode indices and lines, in turn; only the first unless `all`.

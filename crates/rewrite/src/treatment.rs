@@ -42,12 +42,15 @@ type Named = (&'static [u8], &'static [&'static [u8]]);
 
 /// Plain bytecode whose way depends on when the collector ran last, by class: what was collected, what references were
 /// processed and what was finalised meanwhile. It is not the caller's doing.
-const DEPENDS_ON_COLLECTOR: [Named; 14] = [
+const DEPENDS_ON_COLLECTOR: [Named; 17] = [
     (b"java/lang/ref/SoftReference", &[b"get"]),
     (b"java/lang/ref/ReferenceQueue", &[b"poll", b"remove", b"enqueue"]),
     (b"java/lang/ref/Finalizer", &[b"register"]),
     // Lists of what is to be cleaned, which lose entries when it was.
     (b"jdk/internal/ref/Cleaner", &[b"add", b"remove"]),
+    (b"sun/misc/Cleaner", &[b"add", b"remove"]),
+    (b"java/nio/BufferCleaner$CleanerList", &[b"insert", b"remove"]),
+    (b"java/nio/BufferCleaner", &[b"tryCleaning", b"startCleaningThreadIfNeeded"]),
     (b"jdk/internal/ref/PhantomCleanable", &[b"insert", b"remove", b"isListEmpty"]),
     (b"jdk/internal/ref/WeakCleanable", &[b"insert", b"remove", b"isListEmpty"]),
     (b"jdk/internal/ref/SoftCleanable", &[b"insert", b"remove", b"isListEmpty"]),
@@ -128,12 +131,17 @@ const DEPENDS_ON_ADDRESSES: [Named; 3] = [
     (b"java/lang/PublicMethods$MethodList", &[b"filter", b"merge", b"getMostSpecific"]),
 ];
 
-/// Plain bytecode whose way depends on the clock: numbers that the system has drawn are used up in a tenth of a second.
-const DEPENDS_ON_CLOCK: [Named; 3] = [
+/// Plain bytecode whose way depends on the clock: numbers that the system has drawn are used up in a tenth of a second, and a
+/// calendar that is set to the current time has nothing to do if it was made in the same millisecond.
+const DEPENDS_ON_CLOCK: [Named; 4] = [
+    (b"java/text/SimpleDateFormat", &[b"initializeDefaultCentury"]),
     (b"sun/security/provider/NativePRNG", &RANDOM),
     (b"sun/security/provider/NativePRNG$Blocking", &RANDOM),
     (b"sun/security/provider/NativePRNG$NonBlocking", &RANDOM),
 ];
+/// The same, and too much of what programs do to be hidden where it need not be the same in each run: a calendar that already
+/// has the time it is set to leaves its fields as they are.
+const AS_TIME_PASSES: [Named; 1] = [(b"java/util/Calendar", &[b"setTimeInMillis"])];
 const RANDOM: [&[u8]; 3] = [b"engineNextBytes", b"engineGenerateSeed", b"engineSetSeed"];
 
 /// Plain bytecode whose way depends on the JIT: the intrinsic in it leaves it more or less to do than its bytecode does.
@@ -239,7 +247,8 @@ impl Treatment {
         matches!(self, Treatment::Opaque | Treatment::Loading)
     }
 
-    /// Decides for a method of a class that may be touched. What is only done once is hidden if it is to be in no context.
+    /// Decides for a method of a class that may be touched. What is only done once, or if time has passed, is hidden if it is
+    /// to be in no context.
     pub fn of(method: &Method<'_, '_>, untouchable: Option<&'static str>, hide_once: bool) -> Treatment {
         let name = method.name();
         if let Some(reason) = untouchable {
@@ -256,7 +265,8 @@ impl Treatment {
         if CHANGES_THREAD.iter().any(|annotation| method.has_annotation(annotation)) {
             return Treatment::Leave("runs while a thread changes its identity");
         }
-        if hide_once && is_in(&ONCE, (method.class().name(), name)) {
+        let key = (method.class().name(), name);
+        if hide_once && (is_in(&ONCE, key) || is_in(&AS_TIME_PASSES, key)) {
             return Treatment::Opaque;
         }
         let in_table = TABLES.contains(&method.class().name()) && !name.starts_with(b"<");

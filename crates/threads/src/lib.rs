@@ -62,7 +62,8 @@ pub struct Thread {
 /// A lock.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Lock {
-    /// Where the object was at the moment of the dump: tells locks apart in it, and nowhere else.
+    /// Where the object was at the moment of the dump, or its identity hash code where virtual threads are told of: tells locks
+    /// apart in the dump, and nowhere else.
     pub address: u64,
     /// The class of the object.
     pub class: String,
@@ -76,6 +77,9 @@ pub struct Wait {
     /// For which object.
     #[serde(flatten)]
     pub lock: Lock,
+    /// The number of the thread that has it, where the JVM says so beside it (JDK 26 and newer, in its file). It may have ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<u64>,
 }
 
 /// How a thread waits.
@@ -101,6 +105,12 @@ impl Dump {
     /// Adds virtual threads, from what HotSpot writes for `Thread.dump_to_file -format=json`.
     pub fn add_virtual(&mut self, json: &str) -> Result<usize, NotADump> {
         virtual_threads::add(self, json)
+    }
+
+    /// All threads, platform and virtual, as HotSpot writes them for `Thread.dump_to_file -format=json`: one looked at after the
+    /// other. Locks are known from JDK 25 on.
+    pub fn written(json: &str) -> Result<Dump, NotADump> {
+        virtual_threads::all(json)
     }
 
     /// Threads with the same state and stack, the most first. Those without a stack are left out.

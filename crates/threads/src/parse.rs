@@ -46,12 +46,12 @@ fn locks(thread: &mut Thread, said: &str, synchronizers: bool) {
     const CLASS: &str = "waiting on the Class initialization monitor for ";
     if let Some(class) = said.strip_prefix(CLASS) {
         let lock = Lock { address: 0, class: class.trim().to_owned() };
-        thread.waits_for.get_or_insert(Wait { how: How::Class, lock });
+        thread.waits_for.get_or_insert(Wait { how: How::Class, lock, owner: None });
     } else if let Some((how, rest)) =
         WAITS.iter().find_map(|(words, how)| Some((*how, said.strip_prefix(words)?)))
     {
         if let Some(lock) = lock(rest) {
-            thread.waits_for.get_or_insert(Wait { how, lock });
+            thread.waits_for.get_or_insert(Wait { how, lock, owner: None });
         }
     } else if let Some(rest) = said.strip_prefix("locked ") {
         thread.holds.extend(lock(rest));
@@ -73,7 +73,11 @@ fn lock(text: &str) -> Option<Lock> {
 fn settle(thread: &mut Thread) {
     thread.holds.sort_unstable();
     thread.holds.dedup();
-    if let Some(Wait { how: How::Notification | How::Monitor, lock }) = &thread.waits_for {
+    if let Some(wait) = thread.waits_for.as_mut().filter(|wait| wait.how == How::Notification) {
+        // It was notified, and wants the monitor again: older versions say that in its state only.
+        wait.how = if thread.state == "BLOCKED" { How::Monitor } else { How::Notification };
+    }
+    if let Some(Wait { how: How::Notification | How::Monitor, lock, .. }) = &thread.waits_for {
         let address = lock.address;
         thread.holds.retain(|held| held.address != address);
     }

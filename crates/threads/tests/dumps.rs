@@ -73,7 +73,7 @@ fn hotspots_text_is_read() {
     assert_eq!(one.native_id, Some(5134));
     assert_eq!(one.holds, [lock(0x6_9ec1_93b0, "java.lang.Object")], "once, though it was entered twice");
     let sync = lock(0x6_9ec1_9518, "java.util.concurrent.locks.ReentrantLock$NonfairSync");
-    assert_eq!(one.waits_for, Some(Wait { how: How::Parked, lock: sync.clone() }));
+    assert_eq!(one.waits_for, Some(Wait { how: How::Parked, lock: sync.clone(), owner: None }));
     assert_eq!((two.state.as_str(), &two.holds), ("BLOCKED", &vec![sync]));
     assert_eq!(waits.holds, [], "it let the monitor go to wait");
     assert_eq!((vm.id, vm.state.as_str()), (None, "runnable"));
@@ -97,6 +97,61 @@ fn a_lock_that_nobody_can_give_is_told() {
     let orphaned = deadlock::orphaned(&dump);
     assert_eq!(orphaned.len(), 1);
     assert_eq!(orphaned[0].thread.id, Some(12));
+}
+
+#[test]
+fn who_waits_for_some_time_only_is_in_no_circle() {
+    let dump = Dump::parse(&MIXED.replace("WAITING (parking)", "TIMED_WAITING (parking)"));
+    assert_eq!(dump.threads[1].state, "TIMED_WAITING");
+    assert!(deadlock::find(&dump).is_empty() && deadlock::orphaned(&dump).is_empty());
+}
+
+#[test]
+fn a_monitor_is_not_told_to_have_lost_its_holder() {
+    // Native code and the VM can have entered it: no dump says so.
+    let dump = Dump::parse(&MIXED.replace("	- locked <0x000000069ec193b0>", "	- eliminated <owner>"));
+    assert!(deadlock::find(&dump).is_empty() && deadlock::orphaned(&dump).is_empty());
+}
+
+#[test]
+fn older_versions_tell_by_the_state_that_a_monitor_is_wanted_again() {
+    let dump = Dump::parse(&MIXED.replace("WAITING (on object monitor)", "BLOCKED (on object monitor)"));
+    assert_eq!(dump.threads[3].waits_for.as_ref().map(|wait| wait.how), Some(How::Monitor));
+}
+
+/// As JDK 27 writes it: "v" waits for a lock of "w", which waits for a monitor of "v"; "p" waits for what a thread has that is gone.
+const WRITTEN: &str = r#"{"threadDump":{"formatVersion":2,"threadContainers":[{"container":"<root>","threads":[
+    {"tid":24,"name":"p","state":"WAITING","parkBlocker":{"object":"java.util.concurrent.locks.ReentrantLock$NonfairSync@6f","owner":99},"stack":[]},
+    {"tid":25,"virtual":true,"name":"v","state":"WAITING","parkBlocker":{"object":"java.util.concurrent.locks.ReentrantLock$NonfairSync@2a","owner":26},
+     "stack":["A.b(A.java:1)"],"monitorsOwned":[{"depth":0,"locks":["java.lang.Object@2a",null]}]},
+    {"tid":26,"virtual":true,"name":"w","state":"BLOCKED","blockedOn":"java.lang.Object@2a","stack":["A.b(A.java:2)"]}]}]}}"#;
+
+#[test]
+fn circles_of_virtual_threads_are_found_where_their_locks_are_told() {
+    let dump = Dump::written(WRITTEN).unwrap();
+    let found = deadlock::find(&dump);
+    let names: Vec<Vec<&str>> = found
+        .iter()
+        .map(|found| found.circle.iter().map(|(thread, _)| thread.name.as_str()).collect())
+        .collect();
+    assert_eq!(names, [["v", "w"]]);
+    assert_eq!(dump.threads.iter().map(|thread| thread.is_virtual).collect::<Vec<_>>(), [false, true, true]);
+}
+
+#[test]
+fn a_holder_that_may_be_virtual_is_not_told_to_have_ended() {
+    let text = MIXED.replace("	- <0x000000069ec19518>", "	- <0x0000000000000010>").replace("#12", "#24");
+    let dump = Dump::parse(&text);
+    let orphaned = deadlock::orphaned(&dump);
+    let owner = |json: &str| deadlock::owner(&orphaned[0], &dump, &Dump::written(json).unwrap());
+    assert_eq!(owner(WRITTEN), deadlock::Owner::Ended);
+    assert_eq!(owner(&WRITTEN.replace("99", "26")), deadlock::Owner::Lives);
+    assert_eq!(owner(&WRITTEN.replace(",\"owner\":99", "")), deadlock::Owner::MayBeVirtual);
+    assert_eq!(
+        owner(&WRITTEN.replace("\"virtual\":true,", "")),
+        deadlock::Owner::Ended,
+        "there is no virtual thread"
+    );
 }
 
 #[test]
@@ -157,7 +212,7 @@ proptest! {
         let threads = wants.iter().enumerate().map(|(at, want)| Thread {
             name: at.to_string(),
             holds: vec![lock(at as u64 + 1, "java.lang.Object")],
-            waits_for: want.map(|want| Wait { how: How::Monitor, lock: lock(want + 1, "java.lang.Object") }),
+            waits_for: want.map(|want| Wait { how: How::Monitor, lock: lock(want + 1, "java.lang.Object"), owner: None }),
             ..Thread::default()
         });
         let dump = Dump { threads: threads.collect() };

@@ -14,8 +14,8 @@ import quipu.SamplingProfiler;
 final class SamplingActivation extends Watcher {
     private static final Unsafe U = Unsafe.getUnsafe();
 
-    /** Samples of a thread that can wait. */
-    private static final int WAITING = 256;
+    /** Samples of a thread that can wait: there is room for so many, and for more if there must be. */
+    private static final int WAITING = 1 << 8, MOST_WAITING = 1 << 12;
 
     /** Bytecodes after which to look again whether the agent can be told of a thread. */
     private static final int LATER = 1 << 10;
@@ -34,7 +34,7 @@ final class SamplingActivation extends Watcher {
         /** Whether the agent is not called by this thread. */
         final boolean quiet;
         MethodId[] mids = new MethodId[64];
-        final int[] waiting = new int[WAITING + 1];
+        int[] waiting = new int[WAITING];
         int waitings;
 
         View(SamplingActivation watcher, boolean quiet) {
@@ -75,7 +75,8 @@ final class SamplingActivation extends Watcher {
             return;
         }
         boolean held = stack.held != 0;
-        if (view.waitings < (held ? WAITING : WAITING + 1)) {
+        // The last place is for the sample after which none have to wait any more.
+        if (view.waitings < view.waiting.length - 1 || !held || extend(view)) {
             view.waiting[view.waitings++] = node;
         } else {
             U.getAndAddLong(null, Probe.BASE + Layout.HEADER_REFUSED, 1);
@@ -83,6 +84,22 @@ final class SamplingActivation extends Watcher {
         if (!held) {
             showWaiting(stack, view);
         }
+    }
+
+    /** Makes room for more samples, if there may be more. */
+    private static boolean extend(View view) {
+        int[] waiting = view.waiting;
+        if (waiting.length >= MOST_WAITING) {
+            return false;
+        }
+        try {
+            int[] more = new int[2 * waiting.length];
+            System.arraycopy(waiting, 0, more, 0, waiting.length);
+            view.waiting = more;
+        } catch (OutOfMemoryError full) {
+            return false;
+        }
+        return true;
     }
 
     @Override

@@ -399,7 +399,47 @@ public final class Probe {
 
     /** A profile begins in which contexts and threads are told apart as before: threads keep their trees. */
     static void goOn() {
+        replaceRetired();
         Cursors.goOn();
+    }
+
+    /** A profile begins: what still runs of code that was instrumented for an earlier one is not part of it. */
+    static void replaceRetired() {
+        Cursors.retire();
+        Cursors.replaceRetired();
+        for (int i = 0; i < TABLE.length; i++) {
+            Cursor cursor = TABLE[i];
+            if (cursor != null && cursor.retired) {
+                TABLE[i] = null;
+            }
+        }
+    }
+
+    /** Whether a thread has a cursor that is not retired. */
+    static boolean hasCursor(Thread thread) {
+        return Cursors.of(thread, U.getLong(thread, TID)) != null;
+    }
+
+    /** A thread gets another cursor beside one that is retired. Without room for it, it gets one when it is met. */
+    static void replace(Cursor retired, Thread thread) {
+        try {
+            long tid = U.getLong(thread, TID);
+            Cursor cursor = Cursors.takeWaiting(retired.group);
+            if (cursor == null) {
+                cursor = Cursor.open(retired.group);
+            }
+            cursor.owner = thread;
+            Cursors.add(cursor, tid);
+            if (cursor.lacksTally()) {
+                cursor.openTally();
+            }
+            renew(thread);
+            if (U.getLong(ENDED + 8L * (tid & 0xFFFF)) == tid) {
+                end(thread);
+            }
+        } catch (OutOfMemoryError full) {
+            // The next code of ours that it comes to asks again.
+        }
     }
 
     /**
@@ -427,19 +467,21 @@ public final class Probe {
         long tid = U.getLong(thread, TID);
         U.putLong(ENDED + 8L * (tid & 0xFFFF), tid);
         try {
-            Cursor cursor = Cursors.remove(thread, tid);
-            if (cursor == null || cursor.group == Cursor.UNCOUNTED) {
-                return;
+            Cursor cursor;
+            while ((cursor = Cursors.remove(thread, tid)) != null) {
+                if (cursor.group == Cursor.UNCOUNTED) {
+                    continue;
+                }
+                if (DIRECT) {
+                    U.putLong(thread, SLOT, NO_THREAD_SINK + Layout.NODE_SLOTS);
+                }
+                Tally.end(thread);
+                if (cursor.stack != null) {
+                    Sampler.end(thread, cursor.stack);
+                }
+                cursor.rewind();
+                Cursors.wait(cursor);
             }
-            if (DIRECT) {
-                U.putLong(thread, SLOT, NO_THREAD_SINK + Layout.NODE_SLOTS);
-            }
-            Tally.end(thread);
-            if (cursor.stack != null) {
-                Sampler.end(thread, cursor.stack);
-            }
-            cursor.rewind();
-            Cursors.wait(cursor);
         } catch (OutOfMemoryError full) {
             // The tree is not used again.
         }

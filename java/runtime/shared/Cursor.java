@@ -17,6 +17,8 @@ public final class Cursor {
     private static final long FIRST_CHUNK = 1 << 10;
     private static final long LAST_CHUNK = 1 << 20;
     private static final int FIRST_TABLE = 64;
+    /** Entries of the largest ledger. */
+    private static final int LAST_LEDGER = 1 << 24;
     /** Whether the machine has the lower half of a long at the lower address. */
     static final boolean LITTLE = isLittleEndian();
 
@@ -35,6 +37,31 @@ public final class Cursor {
     public long tally;
     private long ownTally;
     private long loadingTally;
+
+    /** What instructions that are told apart have done: see {@link Ledger}. The table, and its size less one. */
+    long ledger = Ledger.NONE;
+    int ledgerMask;
+    private int ledgerUsed;
+
+    /** What the thread has locked, since when, and the sites of that: see {@code Held}. */
+    Object[] locks;
+    long[] lockedSince;
+    int[] lockSites;
+    int locked;
+    /** The one of them that it has let go of until it is notified. */
+    Object paused;
+
+    /** Below a root that is timed: the slot in which the next callee finds its node, and 0 outside of all; see {@code Timer}. */
+    public long below;
+    /** The slot that takes the time that passes, and since when. */
+    long running;
+    long since;
+    /** How much time has passed that was not the program's. */
+    long skipped;
+    /** Whether the thread has left the roots for a moment, to load classes. */
+    boolean away;
+    /** Whether it is used only by what still runs of code that was instrumented for a profile that is over: see {@link Cursors}. */
+    boolean retired;
 
     /** Bytecodes until the thread calls the user's agent; see {@code Activation}. Unused while there is none. */
     public int left;
@@ -120,11 +147,22 @@ public final class Cursor {
     void rewind() {
         slot = start;
         tally = ownTally;
+        below = 0;
+        away = false;
+        retired = false;
         loads = 0;
         left = 0;
         held = 0;
         agent = null;
         owner = null;
+        locks = null;
+        locked = 0;
+        paused = null;
+    }
+
+    /** Whether a method that was entered below a root has not returned yet. */
+    boolean isBelowRoot() {
+        return below != 0 || away;
     }
 
     /** Number of the tree. */
@@ -185,7 +223,23 @@ public final class Cursor {
         long node = allocate(word, parent, size, U.getInt(sizes + 4), site, depth);
         U.putInt(table + 4L * probe, Probe.id(node));
         nodes++;
+        if (below != 0) {
+            reached(word);
+        }
         return node;
+    }
+
+    /** A method is below a root for the first time in this context; that it is made known to the agent is not its time. */
+    private void reached(int word) {
+        long began = System.nanoTime();
+        Natives.reached(word >>> 1);
+        skip(System.nanoTime() - began);
+    }
+
+    /** So much of the time that passes is not the program's. */
+    void skip(long nanos) {
+        since += nanos;
+        skipped += nanos;
     }
 
     /**
@@ -268,6 +322,75 @@ public final class Cursor {
         table = grown;
         mask = size - 1;
         U.freeMemory(old);
+        return true;
+    }
+
+    /**
+     * The entry of the ledger with this key, which is not the first that would be looked at; 0 if there is none and no room for
+     * it, or the thread is not counted.
+     */
+    long entry(long key) {
+        if (tree == 0) {
+            return 0;
+        }
+        long entry = search(key);
+        if (U.getLong(entry) == key) {
+            return entry;
+        }
+        if (2 * (ledgerUsed + 1) > ledgerMask) {
+            if (!growLedger()) {
+                U.getAndAddLong(null, Probe.BASE + Layout.HEADER_REFUSED, 1);
+                return 0;
+            }
+            entry = search(key);
+        }
+        U.putLong(entry, key);
+        ledgerUsed++;
+        return entry;
+    }
+
+    /** The entry with this key, or where it belongs. */
+    private long search(long key) {
+        int at = Ledger.hash(key) & ledgerMask;
+        for (;;) {
+            long entry = ledger + Layout.LEDGER_SIZE * at;
+            long found = U.getLong(entry);
+            if (found == key || found == 0) {
+                return entry;
+            }
+            at = (at + 1) & ledgerMask;
+        }
+    }
+
+    /** A larger table in place of the one that there is. Until readers are told of it, it can be given up at any moment. */
+    private boolean growLedger() {
+        int size = ledgerMask == 0 ? FIRST_TABLE : (ledgerMask + 1) << 1;
+        long old = ledger;
+        long replaces = old == Ledger.NONE ? 0 : old - Layout.CHUNK_HEADER - Probe.BASE;
+        long chunk = size > LAST_LEDGER ? 0 : Natives.ledger(tree, size, replaces);
+        if (chunk == 0) {
+            return false;
+        }
+        long table = chunk + Layout.CHUNK_HEADER;
+        for (int i = 0; i <= ledgerMask; i++) {
+            long from = old + Layout.LEDGER_SIZE * i;
+            long key = U.getLong(from);
+            if (key != 0) {
+                int at = Ledger.hash(key) & (size - 1);
+                while (U.getLong(table + Layout.LEDGER_SIZE * at) != 0) {
+                    at = (at + 1) & (size - 1);
+                }
+                long to = table + Layout.LEDGER_SIZE * at;
+                U.putLong(to, key);
+                U.putLong(to + Layout.LEDGER_COUNT, U.getLong(from + Layout.LEDGER_COUNT));
+                U.putLong(to + Layout.LEDGER_VALUE, U.getLong(from + Layout.LEDGER_VALUE));
+            }
+        }
+        U.storeFence();
+        U.putInt(chunk + Layout.CHUNK_KIND, Layout.CHUNK_LEDGER);
+        // Nothing is called in between, so both change or none.
+        ledger = table;
+        ledgerMask = size - 1;
         return true;
     }
 

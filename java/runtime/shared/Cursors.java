@@ -7,6 +7,11 @@ import jdk.internal.misc.Unsafe;
  *
  * <p>There is no lock. A chain is changed by putting another one in its place, in one step that happens or does not: a
  * thread that runs out of stack in the middle has changed nothing.
+ *
+ * <p>A method that runs below a root when its profile ends goes on with the code, and the cursor, that it has. It must not be a
+ * caller in the profiles that follow: the cursor is retired, and the thread has another one for them. It is the thread's again
+ * when nothing of that code is left. Another thread's it becomes when the thread has ended, and not before: of methods that it
+ * was in outside of all roots nobody knows.
  */
 final class Cursors {
     private static final Unsafe U = Unsafe.getUnsafe();
@@ -36,7 +41,7 @@ final class Cursors {
     /** The cursor of a thread; null if it has none yet. */
     static Cursor of(Thread thread, long tid) {
         for (Link link = live(tid).head; link != null; link = link.next) {
-            if (link.cursor.owner == thread) {
+            if (link.cursor.owner == thread && !link.cursor.retired) {
                 return link.cursor;
             }
         }
@@ -48,7 +53,7 @@ final class Cursors {
         push(live(tid), cursor);
     }
 
-    /** The thread has no cursor any more; returns the one that it had. */
+    /** The thread has one cursor less; returns it, or null if it had none. */
     static Cursor remove(Thread thread, long tid) {
         return take(live(tid), thread, 0);
     }
@@ -79,8 +84,35 @@ final class Cursors {
         for (Chain chain : LIVE) {
             for (Link link = chain.head; link != null; link = link.next) {
                 Thread owner = link.cursor.owner;
-                if (owner != null && link.cursor.group >= 0) {
+                if (owner != null && link.cursor.group >= 0 && !link.cursor.retired) {
                     Natives.stay(owner, link.cursor.group);
+                }
+            }
+        }
+    }
+
+    /** Retires the cursors of threads that are below a root. */
+    static void retire() {
+        for (Chain chain : LIVE) {
+            for (Link link = chain.head; link != null; link = link.next) {
+                link.cursor.retired |= link.cursor.isBelowRoot();
+            }
+        }
+    }
+
+    /** Every thread with retired cursors only gets another one, or one of these back. */
+    static void replaceRetired() {
+        for (Chain chain : LIVE) {
+            for (Link link = chain.head; link != null; link = link.next) {
+                Cursor cursor = link.cursor;
+                Thread owner = cursor.owner;
+                if (owner == null || !cursor.retired || Probe.hasCursor(owner)) {
+                    continue;
+                }
+                if (cursor.isBelowRoot()) {
+                    Probe.replace(cursor, owner);
+                } else {
+                    cursor.retired = false;
                 }
             }
         }

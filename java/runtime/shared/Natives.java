@@ -46,6 +46,29 @@ final class Natives {
     /** Address of a chunk of a {@link ReifiedStack} that takes the frames that are never looked at. */
     static native long scratch();
 
+    /** Address of a chunk with so many entries of a ledger, which is to stand in for another; 0 if there is no room for it. */
+    static native long ledger(int tree, long entries, long replaces);
+
+    /** The site for objects of this one's class at an instruction, in the lower half; see {@code Kinds.Kind} for the upper. */
+    static native long kind(int site, Object object);
+
+    /** Size of an object. */
+    static native long sizeOf(Object object);
+
+    /** Where a class has the address of what the VM knows of it, and where that has the size of instances; negative if unknown. */
+    static native int klassOffset();
+
+    static native int layoutOffset();
+
+    /**
+     * A method that is timed runs below a root, in a context that is new. Returns when what it calls is instrumented, should
+     * that be to be done.
+     */
+    static native void reached(int method);
+
+    /** The same for a method, or a constructor, that is about to be called by reflection. */
+    static native void reflected(Object method);
+
     /** Notes that a tree belongs to a group. */
     static native void tree(int tree, int group);
 }

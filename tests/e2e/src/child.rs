@@ -18,6 +18,8 @@ use std::time::Duration;
 
 /// Seconds that a child process has, instead of those below.
 const VARIABLE: &str = "QUIPU_E2E_TIMEOUT";
+/// A file that has a line for each process that tests start, for `scripts/tests`.
+const STARTS: &str = "QUIPU_E2E_STARTS";
 /// Far more than any child needs, on a machine that does other things as well.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// The same for the long tests.
@@ -97,6 +99,7 @@ impl Command {
     /// Starts it.
     pub fn spawn(&mut self) -> io::Result<Child> {
         let child = self.command.spawn()?;
+        note_start(&self.command);
         let watch = Watch::begin(child.id(), format!("{:?}", self.command), self.patience);
         Ok(Child { child: Some(child), watch })
     }
@@ -109,6 +112,18 @@ impl Command {
     /// Runs it to its end; what it prints is shown.
     pub fn status(&mut self) -> io::Result<ExitStatus> {
         self.spawn()?.wait()
+    }
+}
+
+/// Notes that a program was started: its name, and what `quipu` was to do.
+fn note_start(command: &process::Command) {
+    let Some(path) = std::env::var_os(STARTS) else { return };
+    let program = Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy();
+    let first = command.get_args().next().unwrap_or_default().to_string_lossy();
+    let line = if program == "quipu" { format!("quipu {first}\n") } else { format!("{program}\n") };
+    // One write is one line, whoever else writes. Without the file, nothing is counted.
+    if let Ok(mut file) = fs::OpenOptions::new().append(true).open(path) {
+        let _ = io::Write::write_all(&mut file, line.as_bytes());
     }
 }
 

@@ -66,12 +66,22 @@ impl<'p> ThreadCounts<'p> {
     pub fn path(&self, path: &[&str]) -> Counts {
         let mut sum = Counts::default();
         for node in self.nodes() {
-            let names: Vec<String> = self.path_of(node);
-            if names.ends_with(&path.iter().map(|&name| name.to_owned()).collect::<Vec<_>>()) {
+            if self.ends_with(node, path) {
                 sum += self.counts(node);
             }
         }
         sum
+    }
+
+    /// Goes up no further than the frames named: recursions are deep.
+    fn ends_with(&self, node: NodeId, path: &[&str]) -> bool {
+        let tree = self.profile.tree();
+        let mut node = Some(node);
+        path.iter().rev().all(|&name| {
+            let method = node.and_then(|node| tree.method(node));
+            node = node.and_then(|node| tree.parent(node));
+            method.is_some_and(|method| self.profile.method_name(method) == name)
+        })
     }
 
     /// `Class.method` of every frame above a context, and of itself.

@@ -1,12 +1,13 @@
 //! The methods of a JDK that a JIT replaces by its own code, and what their bytecode writes.
 //!
 //! Counts are the same in every tier only if a replaced method leaves behind what its body does. Whatever a body writes to
-//! fields is found here, in the JDK's class files: code that reads such a field later can tell which of the two ran.
+//! fields and to elements of arrays is found here, in the JDK's class files: code that reads it later can tell which of the
+//! two ran.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use quipu_classfile::opcode::{
-    INVOKEINTERFACE, INVOKESPECIAL, INVOKESTATIC, INVOKEVIRTUAL, PUTFIELD, PUTSTATIC,
+    IASTORE, INVOKEINTERFACE, INVOKESPECIAL, INVOKESTATIC, INVOKEVIRTUAL, PUTFIELD, PUTSTATIC, SASTORE,
 };
 use quipu_classfile::{ClassFile, Method, access};
 use quipu_offline::RuntimeImage;
@@ -30,11 +31,15 @@ pub struct Intrinsic {
     pub is_static: bool,
     /// `class.field` of what the body and all that it calls write, save for constructors' own fields.
     pub writes: BTreeSet<String>,
+    /// It, or what it calls, writes to elements of arrays.
+    pub stores: bool,
 }
 
 /// What is known of a method's bytecode.
+#[derive(Default)]
 struct Body {
     writes: BTreeSet<String>,
+    stores: bool,
     calls: BTreeSet<Key>,
 }
 
@@ -45,18 +50,22 @@ pub fn of(jdk: &Jdk) -> BTreeMap<Key, Intrinsic> {
     let mut bodies = Bodies { image: &image, known: BTreeMap::new() };
     for name in image.names() {
         let bytes = image.class(name).expect("a class of the image");
-        // Most have no mark: one look at the bytes is cheaper than parsing them.
-        if !MARKS.iter().any(|mark| contains(&bytes, mark)) {
+        // Most have no mark: one look at the bytes is cheaper than parsing them. JDK 8 has no marks, but a list.
+        if jdk.feature > 8 && !MARKS.iter().any(|mark| contains(&bytes, mark)) {
             continue;
         }
         let class = ClassFile::parse(&bytes).expect("a class of the JDK");
-        for method in class.methods().filter(|method| MARKS.iter().any(|mark| method.has_annotation(mark))) {
+        let is_marked = |method: &Method<'_, '_>| {
+            MARKS.iter().any(|mark| method.has_annotation(mark)) || quipu_rewrite::of_jdk_8(method)
+        };
+        for method in class.methods().filter(is_marked) {
             let key = key(&method);
             let has_body = !method.is(access::NATIVE) && !method.is(access::ABSTRACT);
-            let writes = if has_body { bodies.writes_of(&key) } else { BTreeSet::new() };
+            let Body { writes, stores, .. } =
+                if has_body { bodies.effects_of(&key) } else { Body::default() };
             let is_public = class.access_flags() & access::PUBLIC != 0 && method.is(access::PUBLIC);
             let is_static = method.is(access::STATIC);
-            marked.insert(key, Intrinsic { has_body, is_public, is_static, writes });
+            marked.insert(key, Intrinsic { has_body, is_public, is_static, writes, stores });
         }
     }
     marked
@@ -70,19 +79,20 @@ struct Bodies<'a> {
 
 impl Bodies<'_> {
     /// Of a method and all it may call, as far as that is known without running it: overriding methods are not.
-    fn writes_of(&mut self, method: &Key) -> BTreeSet<String> {
-        let (mut writes, mut seen) = (BTreeSet::new(), BTreeSet::new());
+    fn effects_of(&mut self, method: &Key) -> Body {
+        let (mut effects, mut seen) = (Body::default(), BTreeSet::new());
         let mut todo = vec![method.clone()];
         while let Some(next) = todo.pop() {
             if !seen.insert(next.clone()) {
                 continue;
             }
             if let Some(body) = self.body(&next) {
-                writes.extend(body.writes.iter().cloned());
+                effects.writes.extend(body.writes.iter().cloned());
+                effects.stores |= body.stores;
                 todo.extend(body.calls.iter().cloned());
             }
         }
-        writes
+        effects
     }
 
     fn body(&mut self, key: &Key) -> Option<&Body> {
@@ -101,10 +111,10 @@ impl Bodies<'_> {
         let Some(method) = found else {
             let above = text(class.super_name()?);
             let inherited = BTreeSet::from([(above, name.clone(), descriptor.clone())]);
-            return Some(Body { writes: BTreeSet::new(), calls: inherited });
+            return Some(Body { calls: inherited, ..Body::default() });
         };
         let code = method.code().ok()??;
-        let (mut writes, mut calls) = (BTreeSet::new(), BTreeSet::new());
+        let (mut writes, mut calls, mut stores) = (BTreeSet::new(), BTreeSet::new(), false);
         let makes = name == "<init>" || name == "<clinit>";
         for instruction in code.instructions().flatten() {
             let member = || class.pool().member(instruction.pool_index()?).ok();
@@ -122,10 +132,11 @@ impl Bodies<'_> {
                     }
                     calls.insert((text(called.owner), text(called.name), text(called.descriptor)));
                 }
+                IASTORE..=SASTORE => stores = true,
                 _ => {}
             }
         }
-        Some(Body { writes, calls })
+        Some(Body { writes, stores, calls })
     }
 }
 

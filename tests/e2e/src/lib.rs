@@ -11,7 +11,7 @@
 //!
 //! - [`Program`] is the declaration, [`Run`] the outcome, [`Counts`] what is asked of a profile.
 //! - [`oracle`] is the truth: the same program under an agent that has the JVM itself report every bytecode.
-//! - Java sources lie in `tests/programs`; those in `since17` and `since21` need that version. Libraries come by name, with Maven.
+//! - Java sources lie in `tests/programs`; those in `since11` and the like need that version. Libraries come by name, with Maven.
 //! - Everything made goes below the `target` directory.
 #![forbid(unsafe_code)]
 
@@ -36,8 +36,10 @@ pub use compare::{Comparison, compare, differences, sample_differences};
 pub use counts::{Counts, ThreadCounts};
 pub use jdks::Jdk;
 pub use library::library;
-pub use program::{Program, Run, knows_flag, on_all_jdks, on_every_jdk};
+pub use program::{
+    Program, Run, knows_flag, on_all_jdks, on_every_jdk, on_every_jdk_at_once, on_every_jdk_since,
+};
 pub use shares::{Shares, percent};
-pub use sources::classes;
+pub use sources::{classes, folder as programs};
 pub use tools::{scratch, tools};
 pub use working::Working;

@@ -22,6 +22,7 @@ pub struct Program {
     jvm: Vec<String>,
     libraries: Vec<PathBuf>,
     input: Option<Vec<u8>>,
+    variables: Vec<(String, String)>,
     directory: Option<PathBuf>,
     since: u32,
 }
@@ -45,6 +46,28 @@ pub struct Run {
 pub fn on_every_jdk(test: impl Fn(&Jdk)) {
     let full = std::env::var_os("QUIPU_FULL").is_some();
     on_each(&if full { jdks::find_all() } else { jdks::find() }, test);
+}
+
+/// The same on two of them at a time: for tests that wait more than they compute.
+pub fn on_every_jdk_at_once(test: impl Fn(&Jdk) + Sync) {
+    let full = std::env::var_os("QUIPU_FULL").is_some();
+    let all = if full { jdks::find_all() } else { jdks::find() };
+    for two in all.chunks(2) {
+        std::thread::scope(|scope| {
+            for jdk in two {
+                scope.spawn(|| on_each(std::slice::from_ref(jdk), &test));
+            }
+        });
+    }
+}
+
+/// The same on those from a release on: for what older ones have not.
+pub fn on_every_jdk_since(feature: u32, test: impl Fn(&Jdk)) {
+    on_every_jdk(|jdk| {
+        if jdk.feature >= feature {
+            test(jdk);
+        }
+    });
 }
 
 /// Runs a test on the JDKs of the machine and those of `scripts/jdks`, always: for what differs between them.
@@ -108,6 +131,12 @@ impl Program {
     /// What the program reads.
     pub fn input(mut self, bytes: &[u8]) -> Self {
         self.input = Some(bytes.to_vec());
+        self
+    }
+
+    /// A variable of the environment of `quipu run`, and so of the JVM.
+    pub fn variable(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
         self
     }
 
@@ -184,6 +213,9 @@ impl Program {
         let directory = self.directory.clone().unwrap_or_else(|| scratch("cwd"));
         // Not where crash files would be mistaken for sources.
         command.current_dir(directory).env_remove("JAVA_TOOL_OPTIONS").env_remove("JDK_JAVA_OPTIONS");
+        for (name, value) in &self.variables {
+            command.env(name, value);
+        }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the command starts");
         let mut stdin = child.stdin.take().expect("a pipe");

@@ -10,7 +10,7 @@ use crate::child::Command;
 use crate::tools::{kept, scratch};
 
 /// Folders of sources by the version they need.
-const FOLDERS: [(u32, &str); 3] = [(0, "."), (17, "since17"), (21, "since21")];
+const FOLDERS: [(u32, &str); 4] = [(0, "."), (11, "since11"), (17, "since17"), (21, "since21")];
 
 /// The directory with the compiled programs; compiled at most once in this process, and only if a source changed.
 pub fn classes(jdk: &Jdk) -> PathBuf {

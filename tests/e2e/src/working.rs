@@ -20,16 +20,38 @@ impl Working {
 
     /// Starts another program that works as it does, and waits until it works.
     pub fn start_program(jdk: &Jdk, main: &str) -> Working {
+        Working::start_with(jdk, &[], main)
+    }
+
+    /// The same in a JVM with these flags.
+    pub fn start_with(jdk: &Jdk, flags: &[&str], main: &str) -> Working {
         let mut java = Command::new(jdk.home.join("bin/java"));
-        java.arg("-cp").arg(classes(jdk)).arg(main).current_dir(scratch("cwd"));
+        java.args(flags).arg("-cp").arg(classes(jdk)).arg(main).current_dir(scratch("cwd"));
         java.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = java.spawn().expect("java starts");
         let out = BufReader::new(child.stdout.take().expect("a pipe"));
         let mut working = Working { child, out };
-        let mut line = String::new();
-        working.out.read_line(&mut line).expect("it works");
-        assert_eq!(line.trim(), "working");
+        working.hear();
         working
+    }
+
+    /// Has it leave what it is in, and enter it again, if it is one that knows `t`; waits until it has.
+    pub fn turn(&mut self) {
+        self.child.stdin.as_mut().expect("a pipe").write_all(b"t\n").expect("it reads");
+        self.hear();
+    }
+
+    /// It says so when it works.
+    fn hear(&mut self) {
+        let mut line = String::new();
+        self.out.read_line(&mut line).expect("it works");
+        if line.trim() != "working" {
+            let mut err = String::new();
+            // It has not much more to say.
+            let _ = self.child.kill();
+            self.child.stderr.take().expect("a pipe").read_to_string(&mut err).expect("text");
+            panic!("{} instead of working; {err}", line.trim());
+        }
     }
 
     /// Its process.

@@ -22,9 +22,12 @@ pub fn run(session: &'static Session, request: &[String]) -> Reply {
         "start" => start_kinds(session, words)?,
         "stop" => stop_kinds(session, words)?,
         "set" => words.iter().try_for_each(|word| set(session, word))?,
+        "reset" => reset(session)?,
         "dump" => stacks::flush(session)?,
         unknown => {
-            return Err(format!("unknown command '{unknown}': status, start, stop, set, dump or hold"));
+            return Err(format!(
+                "unknown command '{unknown}': status, start, stop, set, reset, dump or hold"
+            ));
         }
     }
     Ok(status(session))
@@ -50,8 +53,12 @@ fn start_kinds(session: &'static Session, words: &[String]) -> Result<(), String
         KINDS.iter().for_each(|kind| all.leave_out(kind.name()));
     }
     all.leave_out("idle");
+    // The engine knows those that there are of what can be named several times; these are added to them, below.
     for kind in chosen.kinds() {
-        choose(&mut all, kind.name(), chosen.get(kind.name()).unwrap_or_default())?;
+        all.leave_out(kind.name());
+        if !kind.switch.many {
+            choose(&mut all, kind.name(), chosen.get(kind.name()).unwrap_or_default())?;
+        }
     }
     // What was said of kinds that are off is not said of these.
     all.leave_out_unconcerned();
@@ -73,14 +80,43 @@ fn start_kinds(session: &'static Session, words: &[String]) -> Result<(), String
     })
 }
 
-/// Kinds, or all of them.
-fn stop_kinds(session: &'static Session, words: &[String]) -> Result<(), String> {
+/// Begins anew with what is measured: nothing that was counted or sampled so far is in the profile from now on. What threads are in
+/// the middle of is not in it either: everything is taken out for a moment.
+fn reset(session: &'static Session) -> Result<(), String> {
+    let before = session.options();
+    if !engine::any(session) {
+        return Err("nothing is measured".to_owned());
+    }
+    if before.agent.is_some() {
+        return Err(
+            "an agent of the user's is not told of a new beginning: stop and start it instead".to_owned()
+        );
+    }
+    let mut all = before.chosen.clone();
+    KINDS.iter().for_each(|kind| all.leave_out(kind.name()));
+    for (name, value) in current(session).iter() {
+        choose(&mut all, name, value)?;
+    }
+    let options = Options::of(all)?;
+    with_env(session, |env| {
+        engine::stop(session, env)?;
+        start::begin_profile(session, env, &options)?;
+        engine::start(session, env, &options)
+    })
+}
+
+/// Kinds, one value of a kind (`root=com.acme.Orders.place`), or everything.
+pub fn stop_kinds(session: &'static Session, words: &[String]) -> Result<(), String> {
     if words.is_empty() {
         return with_env(session, |env| engine::stop(session, env));
     }
     for word in words {
-        let engine = engine::of(word)?;
-        with_env(session, |env| engine.stop(session, env))?;
+        let (name, value) = word.split_once('=').map_or((&**word, None), |(name, value)| (name, Some(value)));
+        let engine = engine::of(name)?;
+        with_env(session, |env| match value {
+            Some(value) => engine.stop_one(session, env, &value.replace("%20", " ")),
+            None => engine.stop(session, env),
+        })?;
     }
     Ok(())
 }
@@ -104,7 +140,7 @@ fn set(session: &'static Session, word: &str) -> Result<(), String> {
 fn current(session: &Session) -> Chosen {
     let mut chosen = Chosen::default();
     for engine in ENGINES {
-        if let Some(value) = engine.status(session) {
+        for value in engine.values(session) {
             // It says what it was told.
             let _ = chosen.set(engine.kind().name(), &value);
         }
@@ -119,7 +155,7 @@ fn current(session: &Session) -> Chosen {
 /// threads.
 fn choose(chosen: &mut Chosen, name: &str, value: &str) -> Result<(), String> {
     if name != "threads" {
-        return chosen.set(name, value).map_err(|wrong| wrong.0);
+        return chosen.set(name, &value.replace("%20", " ")).map_err(|wrong| wrong.0);
     }
     chosen.leave_out(name);
     let names = value.split('|').filter(|name| !name.is_empty()).map(|name| name.replace("%20", " "));

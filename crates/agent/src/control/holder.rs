@@ -1,5 +1,6 @@
 //! A process that attached and wants the target left as it was holds a connection, and is the holder of the profile. When the
-//! connection is closed before the profile was ended, that process is gone, and everything is taken out again.
+//! connection is closed before the profile was ended, that process is gone, and everything is taken out again. A process that
+//! only adds kinds to a profile of others holds these: they are switched off when its connection is closed.
 
 use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -17,14 +18,35 @@ pub enum Holder {
     Here(UnixStream),
 }
 
+/// Kinds that a process added to a profile.
+pub struct OfKinds {
+    /// Open as long as the process lives.
+    pub stream: UnixStream,
+    /// Their names.
+    pub kinds: Vec<String>,
+}
+
+/// All processes that hold something.
+pub struct Holders {
+    /// The one that holds the profile.
+    pub profile: Holder,
+    /// Those that hold kinds.
+    pub of_kinds: Vec<OfKinds>,
+}
+
+/// More processes than this hold no kinds at the same time.
+pub const MOST_OF_KINDS: usize = 64;
+
 /// What has happened.
 pub enum Event {
     /// A process connects, or the socket is closed.
     Connection,
     /// Nothing.
     Nothing,
-    /// The holder is gone.
+    /// The holder of the profile is gone.
     Gone,
+    /// Those who hold kinds are gone, by their places in [`Holders::of_kinds`].
+    KindsGone(Vec<usize>),
 }
 
 /// The holder connects at once, if it still lives.
@@ -45,31 +67,43 @@ pub fn told() {
     TOLD.store(monotonic(), Ordering::Release);
 }
 
-impl Holder {
+impl Holders {
     /// Waits until something happens.
     pub fn wait(&self, listener: &UnixListener) -> Event {
-        let held = match self {
+        let held = match &self.profile {
             Holder::Here(stream) => stream.as_raw_fd(),
             // The kernel skips it.
             _ => -1,
         };
-        let mut descriptors =
-            [listener.as_raw_fd(), held].map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
-        let timeout = if matches!(self, Holder::Awaited) { GLANCE_MILLIS } else { -1 };
+        let of_kinds = self.of_kinds.iter().map(|holder| holder.stream.as_raw_fd());
+        let mut descriptors: Vec<libc::pollfd> = [listener.as_raw_fd(), held]
+            .into_iter()
+            .chain(of_kinds)
+            .map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 })
+            .collect();
+        let timeout = if matches!(self.profile, Holder::Awaited) { GLANCE_MILLIS } else { -1 };
         // SAFETY: the descriptors are open, and the kernel writes to this array only.
         let ready =
             unsafe { libc::poll(descriptors.as_mut_ptr(), descriptors.len() as libc::nfds_t, timeout) };
-        let [listening, holding] = descriptors;
-        if ready > 0 && holding.revents != 0 {
+        if let (true, [listening, holding, of_kinds @ ..]) = (ready > 0, descriptors.as_slice()) {
             // A holder says nothing more: this can only be the end of the connection.
-            return Event::Gone;
+            if holding.revents != 0 {
+                return Event::Gone;
+            }
+            let gone: Vec<usize> =
+                (0..).zip(of_kinds).filter(|(_, holder)| holder.revents != 0).map(|(at, _)| at).collect();
+            if !gone.is_empty() {
+                return Event::KindsGone(gone);
+            }
+            if listening.revents != 0 {
+                return Event::Connection;
+            }
         }
-        if ready > 0 && listening.revents != 0 {
-            return Event::Connection;
-        }
-        if self.is_late() { Event::Gone } else { Event::Nothing }
+        if self.profile.is_late() { Event::Gone } else { Event::Nothing }
     }
+}
 
+impl Holder {
     /// Whether the holder should have connected by now, and has not.
     pub fn is_late(&self) -> bool {
         let told = TOLD.load(Ordering::Acquire);

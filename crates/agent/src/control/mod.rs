@@ -18,13 +18,14 @@ use std::time::Duration;
 
 use quipu_arena::place;
 
+use crate::engine;
 use crate::guard::guarded;
 use crate::locks::lock;
 use crate::own_thread;
 use crate::session::Session;
 use crate::start;
 use connection::Connection;
-use holder::{Event, Holder};
+use holder::{Event, Holder, Holders, MOST_OF_KINDS, OfKinds};
 
 pub use holder::told;
 
@@ -82,23 +83,38 @@ pub fn close() {
 }
 
 fn wait(session: &'static Session, listener: &UnixListener, number: u64, held: bool) {
-    let mut holder = if held { Holder::Awaited } else { Holder::None };
+    let profile = if held { Holder::Awaited } else { Holder::None };
+    let mut holders = Holders { profile, of_kinds: Vec::new() };
     loop {
-        match holder.wait(listener) {
+        match holders.wait(listener) {
             Event::Nothing => {}
             Event::Gone => {
-                holder = Holder::None;
-                abandoned(session, number);
+                holders.profile = Holder::None;
+                abandoned(session, number, &[]);
+            }
+            Event::KindsGone(gone) => {
+                for at in gone.into_iter().rev() {
+                    let holder = holders.of_kinds.swap_remove(at);
+                    abandoned(session, number, &holder.kinds);
+                }
             }
             Event::Connection => match listener.accept() {
                 Ok((stream, _)) => {
-                    if let Some(stream) = serve(session, stream) {
-                        holder = Holder::Here(stream);
+                    match serve(session, stream) {
+                        Some(OfKinds { stream, kinds }) if kinds.is_empty() => {
+                            holders.profile = Holder::Here(stream);
+                        }
+                        Some(of_kinds) if holders.of_kinds.len() < MOST_OF_KINDS => {
+                            holders.of_kinds.push(of_kinds);
+                        }
+                        // Its connection is closed, and it is told so by that.
+                        Some(OfKinds { kinds, .. }) => abandoned(session, number, &kinds),
+                        None => {}
                     }
                     // Other processes that ask again and again must not keep a profile alive that has no holder.
-                    if holder.is_late() {
-                        holder = Holder::None;
-                        abandoned(session, number);
+                    if holders.profile.is_late() {
+                        holders.profile = Holder::None;
+                        abandoned(session, number, &[]);
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -108,29 +124,38 @@ fn wait(session: &'static Session, listener: &UnixListener, number: u64, held: b
     }
 }
 
-/// The holder is gone and has not ended the profile.
-fn abandoned(session: &'static Session, number: u64) {
+/// The holder of some kinds, or of the profile, is gone and has not ended them.
+fn abandoned(session: &'static Session, number: u64, kinds: &[String]) {
     let _changing = lock(&start::CHANGING);
     // It may have ended the profile at the last moment, and another process may have begun another one.
     if lock(&LISTENING).as_ref().is_none_or(|listening| listening.number != number) {
         return;
     }
-    let stopped = commands::with_env(session, |env| start::stop(session, env));
+    let stopped = match kinds {
+        [] => commands::with_env(session, |env| start::stop(session, env)),
+        kinds => commands::stop_kinds(session, kinds),
+    };
     if let Err(why) = stopped {
         eprintln!("quipu: whoever attached is gone, and the program could not be left as it was: {why}");
     }
 }
 
-/// Answers a process that connected. It may become the holder: the connection is then returned.
-fn serve(session: &'static Session, stream: UnixStream) -> Option<UnixStream> {
+/// Answers a process that connected. It may become a holder, of some kinds or, if it names none, of the profile: the
+/// connection is then returned.
+fn serve(session: &'static Session, stream: UnixStream) -> Option<OfKinds> {
     if !is_trusted(&stream) || stream.set_read_timeout(Some(PATIENCE)).is_err() {
         return None;
     }
     let _ = stream.set_write_timeout(Some(PATIENCE));
     let mut connection = Connection::new(stream);
     while let Some(request) = connection.request() {
-        if request == ["hold"] {
-            return connection.reply(&Ok(Vec::new())).is_ok().then(|| connection.into_stream());
+        if let [command, kinds @ ..] = request.as_slice()
+            && command == "hold"
+        {
+            let unknown = kinds.iter().find_map(|kind| engine::of(kind).err());
+            let reply = unknown.map_or(Ok(Vec::new()), Err);
+            let holds = connection.reply(&reply).is_ok() && reply.is_ok();
+            return holds.then(|| OfKinds { stream: connection.into_stream(), kinds: kinds.to_vec() });
         }
         let reply = commands::run(session, &request);
         if connection.reply(&reply).is_err() {

@@ -1,11 +1,14 @@
 //! Objects as they are made: the VM chooses some as samples, so that each byte has the same chance.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
 use quipu_arena::layout::detail;
-use quipu_jvm::{Capabilities, Capability, Env, sys};
-use quipu_kinds::{Chosen, Kind};
+use quipu_jvm::{Capabilities, Capability, Class, Env, Error, Thread, sys};
+use quipu_kinds::{ALL, Chosen, Kind};
+use quipu_rewrite::Instrument;
 
+use super::{interval, made};
 use crate::engine::{Engine, SampledObject};
 use crate::events::Listener;
 use crate::options::Options;
@@ -27,10 +30,16 @@ pub static ALLOC: Alloc = Alloc { every: AtomicU64::new(0), metric: AtomicU16::n
 
 impl Alloc {
     fn set(&self, session: &'static Session, chosen: &Chosen) -> Result<(), String> {
-        let every = chosen.number(self.kind().name()).unwrap_or(0).clamp(1, i32::MAX as u64);
-        session.jvmti.set_heap_sampling_interval(every as i32).map_err(|e| e.to_string())?;
-        if let [bytes, count] = self.kind().metrics {
-            let declared = Declared { count: count.name, ..Declared::of(bytes, every) };
+        let every = match wants_all(chosen) {
+            true => OF_NATIVE_CODE,
+            false => chosen.number(self.kind().name()).unwrap_or(0).clamp(1, i32::MAX as u64),
+        };
+        interval::want(session, interval::Of::Alloc, every)?;
+        if let [bytes, count, native] = self.kind().metrics {
+            let declared = match wants_all(chosen) {
+                true => Declared::of(native, every),
+                false => Declared { count: count.name, ..Declared::of(bytes, every) },
+            };
             self.metric.store(metrics::declare(&session.arena, &declared), Ordering::Release);
         }
         self.every.store(every, Ordering::Release);
@@ -44,14 +53,28 @@ impl Engine for Alloc {
     }
 
     fn start(&self, session: &'static Session, env: &mut Env<'_>, options: &Options) -> Result<(), String> {
+        let all = wants_all(&options.chosen);
+        if all != made::is_on() {
+            // From samples to all, or back.
+            self.stop(session, env)?;
+        }
+        if all {
+            made::start(session, env, options, self.kind())?;
+        }
         let needed = Capability::CAN_GENERATE_SAMPLED_OBJECT_ALLOC_EVENTS;
         let missing = session.jvmti.add_available_capabilities(&Capabilities::of(&[needed]));
         if missing.map_err(|e| e.to_string())?.contains(needed) {
-            return Err(
-                "this JVM tells of no objects that are made: --alloc needs Java 11 or newer, and no other \
-                        agent that samples them"
-                    .to_owned(),
-            );
+            if all {
+                session.leave(b"what native code allocates", "this JVM tells of no objects that are made");
+                return Ok(());
+            }
+            let needs = self.kind().needs();
+            return Err([
+                "this JVM tells of no objects that are made: ",
+                &needs,
+                ", and no other agent that samples them",
+            ]
+            .concat());
         }
         start::record(session, env, self.kind().name(), true, options)?;
         session.note("kind", self.kind().name());
@@ -71,32 +94,60 @@ impl Engine for Alloc {
             true if self.status(session).is_none() => {
                 Err("no objects are sampled: start alloc first".to_owned())
             }
+            true if wants_all(chosen) != made::is_on() => Err(
+                "to count all objects instead of sampling them, or to sample them again, start alloc anew"
+                    .to_owned(),
+            ),
+            true if made::is_on() => Ok(()),
             true => self.set(session, chosen),
             false => Ok(()),
         }
     }
 
     fn stop(&self, session: &'static Session, env: &mut Env<'_>) -> Result<(), String> {
+        made::stop(session, env)?;
         if self.every.swap(0, Ordering::AcqRel) == 0 {
             return Ok(());
         }
+        interval::want(session, interval::Of::Alloc, 0)?;
         let event = sys::JVMTI_EVENT_SAMPLED_OBJECT_ALLOC;
         let silent = session.listen(Listener::Allocation, event, false).map_err(|e| e.to_string());
         start::record(session, env, self.kind().name(), false, &session.options()).and(silent)
     }
 
+    fn instrument(
+        &self,
+        session: &'static Session,
+        env: &mut Env<'_>,
+        options: &Options,
+    ) -> Result<Option<Arc<dyn Instrument>>, Error> {
+        wants_all(&options.chosen).then(|| made::instrument(session, env, self.kind())).transpose()
+    }
+
+    fn class_loaded(&self, env: &Env<'_>, _: Thread<'_>, class: Class<'_>) {
+        if let Some(session) = Session::get().filter(|_| made::is_on()) {
+            made::tell_size(session, env, class);
+        }
+    }
+
     fn status(&self, _: &Session) -> Option<String> {
+        if made::is_on() {
+            return Some(ALL.to_owned());
+        }
         Some(self.every.load(Ordering::Acquire)).filter(|&every| every > 0).map(|every| every.to_string())
     }
 
     fn object_sampled(&self, env: &Env<'_>, made: &SampledObject<'_>) {
         let every = self.every.load(Ordering::Acquire);
         let (true, Some(session)) = (every > 0, Session::get()) else { return };
-        let Some(here) = record::here(env, made.thread) else { return };
+        if made::is_on() && !made::is_by_native_code(session, env, made.thread) {
+            return;
+        }
+        let Some(here) = made.here(env) else { return };
         let Ok(signature) = session.jvmti.class_signature(made.class) else { return };
         let detail = details::number(&session.arena, detail::ALLOCATED, signature.as_bytes(), 0);
         let time = monotonic();
-        let stands_for = Weight::of(made.size, every);
+        let stands_for = Weight::of(made.size, interval::now());
         let count = stands_for.count(time);
         let charge =
             Charge { metric: self.metric.load(Ordering::Acquire), value: stands_for.bytes, count, detail };
@@ -104,10 +155,19 @@ impl Engine for Alloc {
     }
 }
 
+/// Bytes from one sample to the next where everything is counted but what native code makes.
+const OF_NATIVE_CODE: u64 = 512 << 10;
+
+/// Whether everything is to be counted, and not a sample of it.
+fn wants_all(chosen: &Chosen) -> bool {
+    chosen.get("alloc") == Some(ALL)
+}
+
 /// What an object that was chosen stands for.
 #[derive(Debug, Clone, Copy)]
-struct Weight {
-    bytes: u64,
+pub struct Weight {
+    /// Bytes.
+    pub bytes: u64,
     objects: f64,
 }
 
@@ -115,14 +175,14 @@ impl Weight {
     /// The distance from one sample to the next is random, with no memory (it is exponential): an object of `size` bytes is
     /// chosen with the probability 1 - e^(-size / every). What is chosen is divided by that, so that sums are what they would
     /// be if everything were chosen, on average.
-    fn of(size: u64, every: u64) -> Weight {
+    pub fn of(size: u64, every: u64) -> Weight {
         let chance = -(-(size as f64) / every as f64).exp_m1();
         let objects = if chance > 0.0 { 1.0 / chance } else { 1.0 };
         Weight { bytes: (size as f64 * objects).round() as u64, objects }
     }
 
     /// A whole number of objects: rounded up as often as keeps the average, by bits that nobody chose.
-    fn count(self, entropy: u64) -> u32 {
+    pub fn count(self, entropy: u64) -> u32 {
         let bits = entropy.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         (self.objects + bits as f64 / 2f64.powi(32)) as u32
     }

@@ -1,7 +1,9 @@
-//! Stacks by a clock: CPU time and elapsed time. They share what [`stacks`] has, and differ in what makes a sample due.
+//! Stacks by a clock, of CPU time or of elapsed time, or by what else is counted. They share what [`stacks`] has, and differ in
+//! what makes a sample due.
 
 use quipu_jvm::{Class, Env, Thread};
 use quipu_kinds::{Chosen, Kind};
+use quipu_perf::Event;
 
 use crate::engine::Engine;
 use crate::options::Options;
@@ -12,13 +14,61 @@ use crate::start;
 /// Samples by one clock.
 pub struct Clock {
     kind: &'static Kind,
-    rate: fn(&mut Wanted) -> &mut Option<u32>,
+    /// Wants what was chosen; nothing, if that is nothing.
+    want: fn(&mut Wanted, &Chosen) -> Result<(), String>,
+    /// What is wanted, as it was chosen.
+    wanted: fn(&Wanted) -> Option<String>,
 }
 
 /// By the CPU time that threads use.
-pub static CPU: Clock = Clock { kind: &quipu_kinds::CPU, rate: |wanted| &mut wanted.cpu };
+pub static CPU: Clock = Clock {
+    kind: &quipu_kinds::CPU,
+    want: |wanted, chosen| {
+        wanted.cpu = rate(chosen, &quipu_kinds::CPU);
+        Ok(())
+    },
+    wanted: |wanted| wanted.cpu.map(|rate| rate.to_string()),
+};
 /// By the time that goes by.
-pub static WALL: Clock = Clock { kind: &quipu_kinds::WALL, rate: |wanted| &mut wanted.wall };
+pub static WALL: Clock = Clock {
+    kind: &quipu_kinds::WALL,
+    want: |wanted, chosen| {
+        wanted.wall = rate(chosen, &quipu_kinds::WALL);
+        Ok(())
+    },
+    wanted: |wanted| wanted.wall.map(|rate| rate.to_string()),
+};
+/// By what the kernel and the processor count.
+pub static EVENT: Clock = Clock {
+    kind: &quipu_kinds::EVENT,
+    want: |wanted, chosen| {
+        wanted.events = events(chosen)?;
+        Ok(())
+    },
+    wanted: |wanted| {
+        let named = |event: &Event| [&event.name, ":", &event.period.to_string()].concat();
+        let named: Vec<String> = wanted.events.iter().map(named).collect();
+        (!named.is_empty()).then(|| named.join(" "))
+    },
+};
+
+fn rate(chosen: &Chosen, kind: &Kind) -> Option<u32> {
+    chosen.number(kind.name()).and_then(|rate| u32::try_from(rate).ok())
+}
+
+/// The events that were chosen; of one that was chosen several times, the last.
+fn events(chosen: &Chosen) -> Result<Vec<Event>, String> {
+    let mut events: Vec<Event> = Vec::new();
+    // What is running is told with spaces between.
+    for text in chosen.all(quipu_kinds::EVENT.name()).flat_map(str::split_whitespace) {
+        let event = Event::parse(text)?;
+        match events.iter_mut().find(|known| known.name == event.name) {
+            Some(known) => *known = event,
+            None => events.push(event),
+        }
+    }
+    Ok(events)
+}
 
 impl Clock {
     /// Threads and classes are looked after by one of the two, for both.
@@ -28,7 +78,7 @@ impl Clock {
 
     fn set(&self, session: &'static Session, env: &mut Env<'_>, chosen: &Chosen) -> Result<(), String> {
         let mut wanted = stacks::current();
-        *(self.rate)(&mut wanted) = chosen.number(self.kind.name()).and_then(|rate| u32::try_from(rate).ok());
+        (self.want)(&mut wanted, chosen)?;
         wanted.threads = chosen.all("threads").map(str::to_owned).collect();
         start::sample(session, env, &wanted)
     }
@@ -65,12 +115,12 @@ impl Engine for Clock {
 
     fn stop(&self, session: &'static Session, env: &mut Env<'_>) -> Result<(), String> {
         let mut wanted = stacks::current();
-        *(self.rate)(&mut wanted) = None;
+        (self.want)(&mut wanted, &Chosen::default())?;
         start::sample(session, env, &wanted)
     }
 
     fn status(&self, _: &Session) -> Option<String> {
-        (self.rate)(&mut stacks::current()).map(|rate| rate.to_string())
+        (self.wanted)(&stacks::current())
     }
 
     fn thread_began(&self, env: &Env<'_>, thread: Thread<'_>) {
@@ -85,9 +135,9 @@ impl Engine for Clock {
         }
     }
 
-    fn class_prepared(&self, class: Class<'_>) {
+    fn class_prepared(&self, env: &Env<'_>, class: Class<'_>) {
         if self.looks_after_threads() {
-            stacks::class_prepared(class);
+            stacks::class_prepared(env, class);
         }
     }
 }

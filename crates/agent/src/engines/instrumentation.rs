@@ -26,7 +26,8 @@ pub static BYTECODES: Instrumentation = Instrumentation { kind: &quipu_kinds::BY
 
 impl Instrumentation {
     fn is_on(&self, session: &Session) -> bool {
-        session.plan().is_some_and(|plan| plan.samples_bytecodes() == self.samples)
+        let samples = session.plan().and_then(|plan| plan.counts().then(|| plan.samples_bytecodes()));
+        samples == Some(self.samples)
     }
 }
 
@@ -39,7 +40,7 @@ impl Engine for Instrumentation {
         if self.is_on(session) {
             return self.change(session, env, self.kind.name(), &options.chosen);
         }
-        if session.plan().is_some() {
+        if session.plan().is_some_and(|plan| plan.counts()) {
             return Err("exact and bytecodes cannot be on at the same time: stop the other first".to_owned());
         }
         start::instrument(session, env, options).map_err(|e| e.to_string())
@@ -65,7 +66,7 @@ impl Engine for Instrumentation {
         if !self.is_on(session) {
             return Ok(());
         }
-        start::remove_instrumentation(session, env).map_err(|e| e.to_string())
+        start::stop_counting(session, env).map_err(|e| e.to_string())
     }
 
     fn status(&self, session: &Session) -> Option<String> {

@@ -3,11 +3,18 @@
 //! `perf_event_open`'s cpu-clock is the better of two: it is a high-resolution timer, so 10 kHz are 10 kHz. Where it is
 //! not allowed (containers, `perf_event_paranoid`), there are POSIX timers, which the kernel looks at 100 to 1000 times
 //! a second only; it says how many expirations went by, and the sample stands for all of them.
+//!
+//! A clock's first period is shorter, by chance: a thread that lives for a tenth of a period is sampled in one of ten cases,
+//! and so threads that live too briefly for a whole one are charged what they use, all of them together.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use quipu_perf::Attributes;
 
 use super::kernel::Ring;
+use super::monotonic;
 
 /// What makes clocks tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +30,7 @@ impl Source {
     pub fn choose() -> (Source, Option<io::Error>) {
         // SAFETY: a plain query.
         let tid = unsafe { libc::gettid() };
-        match open_perf(tid, 1_000_000_000) {
+        match quipu_perf::open(&Attributes::cpu_clock(1_000_000_000), tid) {
             Ok(_) => (Source::Perf, None),
             Err(why) => (Source::Timer, Some(why)),
         }
@@ -49,7 +56,7 @@ pub enum Clock {
 impl Clock {
     /// Starts a clock for a thread of this process, with a signal that carries `token` every `period` nanoseconds. A
     /// perf event cannot carry anything: its signal names the descriptor, which `register` is told before the first, with
-    /// what the kernel writes of itself.
+    /// what the kernel writes of itself. Nor has it two periods: who handles its first signal sets the other (`quipu_perf::settle`).
     pub fn start(
         source: Source,
         tid: i32,
@@ -59,10 +66,15 @@ impl Clock {
         register: &dyn Fn(i32, Option<&Ring>) -> bool,
     ) -> io::Result<Clock> {
         if source == Source::Perf {
-            let event = open_perf(tid, period)?;
+            let event = quipu_perf::open(&Attributes::cpu_clock(phase(period)), tid)?;
             let ring = Ring::of(&event).ok();
             if register(event.as_raw_fd(), ring.as_ref()) {
-                arm_perf(&event, tid, signal)?;
+                quipu_perf::arm(&event, tid, signal)?;
+                // It sends one signal at a time: a walk that takes longer than the period would otherwise be followed by the
+                // next at once, and the thread would do nothing else.
+                if !quipu_perf::refresh(event.as_raw_fd()) {
+                    return Err(io::Error::last_os_error());
+                }
                 return Ok(Clock::Perf(event, ring));
             }
         }
@@ -70,89 +82,15 @@ impl Clock {
     }
 }
 
-/// `struct perf_event_attr`, as far as the first version of it went.
-#[repr(C)]
-#[derive(Default)]
-struct PerfEventAttr {
-    kind: u32,
-    size: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_events: u32,
-    breakpoint_type: u32,
-    config1: u64,
-}
-
-const PERF_TYPE_SOFTWARE: u32 = 1;
-const PERF_COUNT_SW_CPU_CLOCK: u64 = 0;
-const PERF_SAMPLE_CALLCHAIN: u64 = 1 << 5;
-const DISABLED: u64 = 1;
-/// Of the stack, the kernel's part only.
-const EXCLUDE_CALLCHAIN_USER: u64 = 1 << 22;
-const PERF_FLAG_FD_CLOEXEC: libc::c_ulong = 8;
-const PERF_EVENT_IOC_REFRESH: libc::c_ulong = 0x2402;
-
-fn open_perf(tid: i32, period: u64) -> io::Result<OwnedFd> {
-    let attributes = PerfEventAttr {
-        kind: PERF_TYPE_SOFTWARE,
-        size: size_of::<PerfEventAttr>() as u32,
-        config: PERF_COUNT_SW_CPU_CLOCK,
-        sample_period: period,
-        sample_type: PERF_SAMPLE_CALLCHAIN,
-        flags: DISABLED | EXCLUDE_CALLCHAIN_USER,
-        wakeup_events: 1,
-        ..PerfEventAttr::default()
-    };
-    // SAFETY: the kernel reads `size` bytes; a descriptor it returns is ours alone.
-    unsafe {
-        let fd = libc::syscall(
-            libc::SYS_perf_event_open,
-            &raw const attributes,
-            tid,
-            -1,
-            -1,
-            PERF_FLAG_FD_CLOEXEC,
-        );
-        match i32::try_from(fd) {
-            Ok(fd) if fd >= 0 => Ok(OwnedFd::from_raw_fd(fd)),
-            _ => Err(io::Error::last_os_error()),
-        }
-    }
-}
-
-/// `struct f_owner_ex`.
-#[repr(C)]
-struct Owner {
-    kind: i32,
-    id: i32,
-}
-
-const F_SETOWN_EX: i32 = 15;
-const F_OWNER_TID: i32 = 0;
-const F_SETSIG: i32 = 10;
-
-fn arm_perf(event: &OwnedFd, tid: i32, signal: i32) -> io::Result<()> {
-    let fd = event.as_raw_fd();
-    let owner = Owner { kind: F_OWNER_TID, id: tid };
-    // SAFETY: calls on our own descriptor; the kernel reads one `f_owner_ex`.
-    let armed = unsafe {
-        libc::fcntl(fd, libc::F_SETFL, libc::O_ASYNC | libc::O_NONBLOCK) != -1
-            && libc::fcntl(fd, F_SETSIG, signal) != -1
-            && libc::fcntl(fd, F_SETOWN_EX, &raw const owner) != -1
-            && libc::ioctl(fd, PERF_EVENT_IOC_REFRESH, 1) != -1
-    };
-    if armed { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
-/// Lets a perf event send one more signal. It sends one at a time: a walk that takes longer than the period would
-/// otherwise be followed by the next at once, and the thread would do nothing else. For signal handlers.
-pub fn one_more(fd: i32) {
-    // SAFETY: a plain call; on a descriptor that was closed meanwhile it fails or, at worst, is one the event does not
-    // have (ENOTTY).
-    unsafe { libc::ioctl(fd, PERF_EVENT_IOC_REFRESH, 1) };
+/// How much of the first period is to come: from 1 to all of it, each as likely as the others.
+fn phase(period: u64) -> u64 {
+    // Weyl's sequence, mixed (Steele, Lea and Flood's SplitMix64). It begins where the time happens to be.
+    static SEQUENCE: AtomicU64 = AtomicU64::new(0);
+    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut mixed = SEQUENCE.fetch_add(STEP, Ordering::Relaxed).wrapping_add(monotonic());
+    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    1 + (mixed ^ mixed >> 31) % period.max(1)
 }
 
 /// The clock of the CPU time that a thread of this process uses: the kernel's own encoding, which is what
@@ -183,11 +121,11 @@ impl Timer {
             return Err(io::Error::last_os_error());
         }
         let timer = Timer(id);
-        let every = libc::timespec {
-            tv_sec: (period / 1_000_000_000) as libc::time_t,
-            tv_nsec: (period % 1_000_000_000) as libc::c_long,
+        let time = |nanos: u64| libc::timespec {
+            tv_sec: (nanos / 1_000_000_000) as _,
+            tv_nsec: (nanos % 1_000_000_000) as libc::c_long,
         };
-        let setting = libc::itimerspec { it_interval: every, it_value: every };
+        let setting = libc::itimerspec { it_interval: time(period), it_value: time(phase(period)) };
         // SAFETY: our own timer; the old setting is not asked for.
         if unsafe { libc::timer_settime(timer.0, 0, &setting, std::ptr::null_mut()) } != 0 {
             return Err(io::Error::last_os_error());
@@ -200,5 +138,24 @@ impl Drop for Timer {
     fn drop(&mut self) {
         // SAFETY: our own timer, deleted once.
         unsafe { libc::timer_delete(self.0) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_periods_are_of_all_lengths() {
+        const PERIOD: u64 = 10_000_000;
+        let mut tenths = [0; 10];
+        for _ in 0..10_000 {
+            let phase = phase(PERIOD);
+            assert!((1..=PERIOD).contains(&phase), "{phase}");
+            tenths[((phase - 1) * 10 / PERIOD) as usize] += 1;
+        }
+        // Their standard deviation is 30.
+        assert!(tenths.iter().all(|&n| (820..1180).contains(&n)), "{tenths:?}");
+        assert_eq!(phase(1), 1);
     }
 }

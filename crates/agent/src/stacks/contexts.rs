@@ -28,7 +28,7 @@ pub struct Contexts {
     names: Names,
 }
 
-/// A power of two of context ids; 0 is nobody's.
+/// A power of two of context ids; 0 where there is none.
 struct Table(Box<[AtomicU32]>);
 
 impl Table {
@@ -77,7 +77,7 @@ impl Contexts {
                         }
                         return Some(new);
                     }
-                    // Somebody was faster, perhaps with the very same.
+                    // Another handler was faster, perhaps with the very same.
                     Err(theirs) => {
                         made = Some(new);
                         id = theirs;

@@ -135,7 +135,7 @@ unsafe fn restore(_: &Saved, _: *mut libc::ucontext_t) -> bool {
     false
 }
 
-/// Who had a signal before us.
+/// What handled a signal before us.
 struct Before {
     signal: i32,
     action: UnsafeCell<std::mem::MaybeUninit<libc::sigaction>>,

@@ -2,11 +2,14 @@
 //! depth of the stack.
 
 use std::ffi::c_void;
+use std::sync::OnceLock;
 
 use quipu_arena::append::Sample;
 use quipu_arena::layout::{header, run_state};
+use quipu_unwind::{Memory, Registers, dwarf};
 
-use super::clock;
+use super::asking;
+use super::counters::{self, Look};
 use super::labels;
 use super::lost::{self, Cause};
 use super::published;
@@ -22,29 +25,51 @@ pub struct Signals {
     /// The wall clock sends it. Another one: of two plain signals that are pending only one is delivered, and a clock
     /// whose signal is not delivered stops.
     pub wall: i32,
+    /// Counters of events send it, once there are any. A plain one like that of CPU time, and not the same: a clock whose signal is
+    /// one with another's stops. Counters do not: each is looked at, whichever sent it.
+    events: OnceLock<Option<i32>>,
+}
+
+/// Signals that programs seldom use for anything else.
+const PLAIN: [i32; 4] = [libc::SIGPROF, libc::SIGVTALRM, libc::SIGSTKFLT, libc::SIGURG];
+
+fn real_time() -> std::ops::Range<i32> {
+    libc::SIGRTMIN() + 10..libc::SIGRTMAX()
 }
 
 impl Signals {
     /// Takes signals that nobody uses.
     pub fn take() -> Option<Signals> {
-        let (cpu, wall) = ([libc::SIGPROF, libc::SIGVTALRM], libc::SIGRTMIN() + 10..libc::SIGRTMAX());
-        // A sample that is due while another is taken waits: it is to show the thread, not our handler.
-        // SAFETY: plain data, to which signals are added.
-        let both = unsafe {
-            let mut both: libc::sigset_t = std::mem::zeroed();
-            libc::sigemptyset(&mut both);
-            for signal in cpu.into_iter().chain(wall.clone()) {
-                libc::sigaddset(&mut both, signal);
-            }
-            both
-        };
-        Some(Signals { cpu: install(cpu.into_iter(), both)?, wall: install(wall, both)? })
+        let cpu = install([libc::SIGPROF, libc::SIGVTALRM].into_iter())?;
+        Some(Signals { cpu, wall: install(real_time())?, events: OnceLock::new() })
+    }
+
+    /// What counters of events send; `None` if all are in use.
+    pub fn events(&self) -> Option<i32> {
+        *self.events.get_or_init(|| install(PLAIN.into_iter().filter(|&signal| signal != self.cpu)))
+    }
+
+    fn is_of_events(&self, signal: i32) -> bool {
+        self.events.get() == Some(&Some(signal))
+    }
+}
+
+/// What waits while a sample is taken: the next one is to show the thread, not our handler.
+fn meanwhile() -> libc::sigset_t {
+    // SAFETY: plain data, to which signals are added.
+    unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut all);
+        for signal in PLAIN.into_iter().chain(real_time()) {
+            libc::sigaddset(&mut all, signal);
+        }
+        all
     }
 }
 
 /// Installs the handler for the first of these signals that nobody uses, and returns it. It stays: a signal may be on its
-/// way when the last clock is stopped, and the default action is to end the process. Signals of `meanwhile` wait for it.
-fn install(candidates: impl Iterator<Item = i32>, meanwhile: libc::sigset_t) -> Option<i32> {
+/// way when the last clock is stopped, and the default action is to end the process.
+fn install(candidates: impl Iterator<Item = i32>) -> Option<i32> {
     for signal in candidates {
         // SAFETY: plain data; zeros are valid.
         let mut before: libc::sigaction = unsafe { std::mem::zeroed() };
@@ -63,7 +88,7 @@ fn install(candidates: impl Iterator<Item = i32>, meanwhile: libc::sigset_t) -> 
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = ours;
             action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
-            action.sa_mask = meanwhile;
+            action.sa_mask = meanwhile();
             if libc::sigaction(signal, &action, std::ptr::null_mut()) == 0 {
                 return Some(signal);
             }
@@ -71,6 +96,9 @@ fn install(candidates: impl Iterator<Item = i32>, meanwhile: libc::sigset_t) -> 
     }
     None
 }
+
+/// Somebody sent a signal to one thread.
+const SI_TKILL: i32 = -6;
 
 /// What a signal says, in the words of `siginfo_t` on 64-bit Linux.
 #[repr(C)]
@@ -103,6 +131,8 @@ fn sample(engine: &Engine, said: &Said, ucontext: *mut c_void) {
     let (watch, expirations) = match said.code {
         libc::SI_TIMER => (engine.threads.watch(said.value.cast_unsigned()), said.second.max(0) as u64 + 1),
         libc::SI_QUEUE => (engine.threads.watch(said.value.cast_unsigned()), 0),
+        // SAFETY: a plain query.
+        SI_TKILL => return asking::answer(engine.vm, unsafe { libc::gettid() }),
         1.. => (engine.threads.watch_of_descriptor(said.value), 1),
         _ => return,
     };
@@ -110,17 +140,68 @@ fn sample(engine: &Engine, said: &Said, ucontext: *mut c_void) {
     let tid = unsafe { libc::gettid() };
     // Numbers and descriptors are given to other threads when theirs ended, and anybody can send signals.
     let Some((watch, thread)) = watch.and_then(|watch| Some((watch, watch.of(tid)?))) else { return };
-    let (clock, value) = match expirations {
-        0 => (Clock::Wall, watch.take_wall_due(thread.id)),
-        _ => (Clock::Cpu, engine.cpu_period().saturating_mul(expirations)),
+    let mut look = watch.counters().look();
+    let of_events = said.code > 0 && engine.signals.is_of_events(said.signal);
+    let mut due = [Due::default(); counters::MOST];
+    let clock = match expirations {
+        _ if of_events => {
+            events_due(engine, &mut look, &mut due);
+            Clock::Events
+        }
+        0 => {
+            due[0] = Due { metric: engine.wall_metric(), value: watch.take_wall_due(thread.id) };
+            Clock::Wall
+        }
+        _ => {
+            let value = engine.cpu_period().saturating_mul(expirations);
+            due[0] = Due { metric: engine.cpu_metric(), value };
+            Clock::Cpu
+        }
     };
-    if value > 0 {
-        take(engine, watch, thread, clock, value, ucontext);
+    if due.iter().any(|due| due.value > 0) {
+        take(engine, watch, thread, clock, &due, ucontext);
     }
     // Only now: another thread's clock must not be told to go on, and a descriptor that is the target's not be touched.
-    if said.code > 0 {
-        clock::one_more(said.value);
+    if said.code > 0 && !of_events {
+        if let Some(period) = watch.take_period(thread.id) {
+            quipu_perf::settle(said.value, period);
+        }
+        quipu_perf::refresh(said.value);
     }
+    // SAFETY: the context is the handler's.
+    let waits = || unsafe { goes_on_waiting(engine.walker.memory(), ucontext) };
+    look.leave(|at| u64::from(engine.counted(at).is_some_and(|event| event.wakes()) && waits()));
+}
+
+/// What counters have counted enough of for a sample.
+fn events_due(engine: &Engine, look: &mut Look<'_>, due: &mut [Due; counters::MOST]) {
+    for (at, due) in due.iter_mut().enumerate() {
+        if let Some(event) = engine.counted(at) {
+            *due = Due { metric: event.metric(), value: look.due(at, event.period()) };
+        }
+    }
+}
+
+/// Whether a thread was woken from a system call by our signal, and calls it again: the kernel has taken it back to the
+/// instruction, or told it that it was interrupted, which who waits takes for that.
+///
+/// # Safety
+/// The context is the one that the kernel passed to the handler that runs.
+unsafe fn goes_on_waiting(memory: Memory, ucontext: *mut c_void) -> bool {
+    const SYSCALL: u16 = u16::from_le_bytes([0x0f, 0x05]);
+    const INTERRUPTED: usize = -(libc::EINTR as isize) as usize;
+    // SAFETY: by this function's contract.
+    let registers = unsafe { Registers::of(ucontext) };
+    let result = registers.get(dwarf::RAX);
+    memory.u16(registers.pc) == Some(SYSCALL)
+        || (result == Some(INTERRUPTED) && memory.u16(registers.pc.wrapping_sub(2)) == Some(SYSCALL))
+}
+
+/// What a sample adds to a metric; nothing if it is none.
+#[derive(Clone, Copy, Default)]
+struct Due {
+    metric: u16,
+    value: u64,
 }
 
 /// What made a sample be due.
@@ -128,9 +209,10 @@ fn sample(engine: &Engine, said: &Said, ucontext: *mut c_void) {
 enum Clock {
     Cpu,
     Wall,
+    Events,
 }
 
-fn take(engine: &Engine, watch: &Watch, thread: Identity, clock: Clock, value: u64, ucontext: *mut c_void) {
+fn take(engine: &Engine, watch: &Watch, thread: Identity, clock: Clock, due: &[Due], ucontext: *mut c_void) {
     let time = monotonic();
     let Identity { tid, env, id } = thread;
     let interrupted = Interrupted { tid, env, ucontext };
@@ -146,6 +228,10 @@ fn take(engine: &Engine, watch: &Watch, thread: Identity, clock: Clock, value: u
         }
     };
     let Some(Stack { mut context, virtual_thread }) = stack else { return };
+    #[cfg(debug_assertions)]
+    if published.is_some() {
+        super::compared::tell(engine, interrupted, time, id, context);
+    }
     if clock == Clock::Cpu && published.is_none() {
         // What was read is this thread's if the watch still is.
         let own = || watch.of(tid) == Some(thread);
@@ -159,26 +245,18 @@ fn take(engine: &Engine, watch: &Watch, thread: Identity, clock: Clock, value: u
     if clock == Clock::Wall {
         watch.set_last_seen(id, virtual_thread.unwrap_or(id), context);
     }
-    let sample = Sample {
-        time,
-        value,
-        context,
-        thread: virtual_thread.unwrap_or(id),
-        labels: labels::of(tid),
-        metric: match clock {
-            Clock::Cpu => engine.cpu_metric(),
-            Clock::Wall => engine.wall_metric(),
-        },
-        count: 1,
-        detail: 0,
-        state: run_state::RUNNING,
-    };
-    if engine.arena.append_sample(super::appender(), &sample) {
-        watch.mark_sampled(id);
-    } else {
-        lost::count(engine.arena, Cause::NoRoom);
+    let thread = virtual_thread.unwrap_or(id);
+    let labels = labels::of(tid);
+    for &Due { metric, value } in due.iter().filter(|due| due.value > 0) {
+        let (count, detail, state) = (1, 0, run_state::RUNNING);
+        let sample = Sample { time, value, context, thread, labels, metric, count, detail, state };
+        if engine.arena.append_sample(super::appender(), &sample) {
+            watch.mark_sampled(id);
+        } else {
+            lost::count(engine.arena, Cause::NoRoom);
+        }
+        engine.arena.add(header::SAMPLES, 1);
     }
-    engine.arena.add(header::SAMPLES, 1);
     engine.arena.add(header::SAMPLING_NANOS, monotonic().saturating_sub(time));
     if engine.wants_upkeep() {
         engine.wake();

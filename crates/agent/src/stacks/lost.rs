@@ -31,9 +31,11 @@ pub enum Cause {
     NoKernelFrames,
     NoRoomForEvent,
     NoRoomForDetail,
+    NoRoomForObject,
+    WithoutEvents,
 }
 
-const _: () = assert!(Cause::NoRoomForDetail as usize + 1 == layout::CAUSES.len());
+const _: () = assert!(Cause::WithoutEvents as usize + 1 == layout::CAUSES.len());
 
 /// Counts one. For signal handlers, too.
 pub fn count(arena: &ArenaWriter, cause: Cause) {

@@ -1,14 +1,17 @@
 //! Names of the methods that were met on stacks: told once each, soon after they were seen.
 
 use std::collections::HashSet;
+use std::sync::Mutex;
 
 use quipu_arena::layout::frame;
 use quipu_arena::record::Record;
 use quipu_arena::writer::ArenaWriter;
 use quipu_jvm::hotspot::{MethodNames, Named};
-use quipu_jvm::{Env, Jvmti, MethodId};
+use quipu_jvm::{Class, Env, Jvmti, MethodId};
 
 use super::contexts::Contexts;
+use super::declaring::Declaring;
+use crate::locks::lock;
 
 const ACC_NATIVE: i32 = 0x100;
 /// The longest class name, method name, descriptor and file name.
@@ -30,7 +33,14 @@ impl Methods {
     }
 
     /// Tells the names of all methods in contexts that are new. It may be called at any time on a thread of the VM.
-    pub fn tell_new(&mut self, arena: &ArenaWriter, contexts: &Contexts, jvmti: Jvmti, env: &mut Env<'_>) {
+    pub fn tell_new(
+        &mut self,
+        arena: &ArenaWriter,
+        contexts: &Contexts,
+        jvmti: Jvmti,
+        declaring: &Mutex<Declaring>,
+        env: &mut Env<'_>,
+    ) {
         let reader = contexts.names().reader();
         if let Some(reader) = reader {
             contexts.names().take(|code, named, room| {
@@ -56,7 +66,13 @@ impl Methods {
                                 usize::try_from(code).ok().and_then(|id| reader.read(id, &mut self.room));
                             named.and_then(|named| tell(arena, reader, code, &named, &self.room))
                         }
-                        None => env.with_frame(8, |env| ask(arena, jvmti, env, code)).ok().flatten(),
+                        None => {
+                            let told = env.with_frame(8, |env| {
+                                let class = lock(declaring).of(env, code)?;
+                                ask(arena, jvmti, class, code)
+                            });
+                            told.ok().flatten()
+                        }
                     };
                     if told.is_some() {
                         self.known.insert(code);
@@ -101,13 +117,11 @@ fn with_dot(class: &[u8]) -> std::borrow::Cow<'_, [u8]> {
     }
 }
 
-/// Asks JVMTI, which looks ids up where they are numbers. (And where HotSpot's tables say too little to read names:
-/// there it would follow one whose class is gone.)
-fn ask(arena: &ArenaWriter, jvmti: Jvmti, env: &Env<'_>, code: u64) -> Option<()> {
+/// Asks JVMTI about a method of a class that is kept alive meanwhile.
+fn ask(arena: &ArenaWriter, jvmti: Jvmti, class: Class<'_>, code: u64) -> Option<()> {
     let raw = std::ptr::with_exposed_provenance_mut::<std::ffi::c_void>(usize::try_from(code).ok()?);
-    // SAFETY: the VM gave this id out; JVMTI checks whether its method is still there.
+    // SAFETY: the VM gave this id out for a method of the class, which cannot be unloaded now.
     let method = unsafe { MethodId::from_raw(raw.cast()) };
-    let class = jvmti.declaring_class(env, method).ok()?;
     let signature = jvmti.class_signature(class).ok()?;
     let internal = signature.as_bytes();
     let internal = internal.strip_prefix(b"L").and_then(|name| name.strip_suffix(b";")).unwrap_or(internal);

@@ -1,5 +1,5 @@
 //! Stacks of threads: a service of all kinds that charge something to the context in which a thread is. Those are the two
-//! clocks, CPU time and elapsed time, and kinds whose moments the VM tells of, through [`record`].
+//! clocks, CPU time and elapsed time, [`events`] that the kernel counts, and kinds whose moments the VM tells of, through [`record`].
 //!
 //! Each thread has a [`clock`] of its CPU time that sends it a signal; the [`wall`] clock goes round all threads. The
 //! [`handler`] walks the stack ([`walk`]), finds its place in the tree of [`contexts`] and appends a sample to the arena, all in
@@ -8,20 +8,28 @@
 //! thread of ours: laying out more memory, looking up names of [`methods`], finding threads that are not Java's. No class is
 //! changed, and when nothing is on, nothing runs.
 
+mod asking;
+pub mod busy;
 mod clock;
+#[cfg(debug_assertions)]
+mod compared;
 mod contexts;
+mod counters;
+mod declaring;
 pub mod details;
+mod events;
 mod fault;
 mod handler;
 mod kernel;
 pub mod labels;
-mod lost;
+pub mod lost;
 mod memory;
 mod methods;
 pub mod metrics;
 mod names;
 mod published;
 pub mod record;
+pub mod survivors;
 mod threads;
 pub mod timeline;
 mod unmounted;
@@ -42,8 +50,10 @@ use quipu_arena::append::Appender;
 use quipu_arena::layout::parts;
 use quipu_arena::writer::ArenaWriter;
 use quipu_jvm::hotspot::{Library, MethodNames, Structs};
-use quipu_jvm::{Capabilities, Capability, Class, Env, Error, Jvmti, Thread, sys};
+use quipu_jvm::{Capabilities, Capability, Class, Env, Error, Jvm, Jvmti, Thread, sys};
 use quipu_kinds::Kind;
+use quipu_perf::Event;
+use quipu_unwind::Memory;
 
 use crate::calibration;
 use crate::events::Listener;
@@ -52,6 +62,8 @@ use crate::own_thread;
 use crate::session::Session;
 use clock::Source;
 use contexts::Contexts;
+use declaring::Declaring;
+use events::Counted;
 use handler::Signals;
 use metrics::Declared;
 use names::Names;
@@ -59,6 +71,12 @@ use threads::{Found, Setting, Threads};
 use upkeep::Upkeep;
 use vm_threads::VmThreads;
 use walk::Walker;
+
+/// Memory of the VM's that may be gone, safe to look at.
+pub fn guarded_memory() -> Memory {
+    static MEMORY: OnceLock<Memory> = OnceLock::new();
+    *MEMORY.get_or_init(|| fault::install(&[]))
+}
 
 /// What is on, for those who switch.
 #[derive(Default)]
@@ -87,9 +105,11 @@ impl State {
 /// Everything that stacks need; made once, never dropped.
 pub struct Engine {
     arena: &'static ArenaWriter,
+    vm: Jvm,
     jvmti: Jvmti,
     walker: Walker,
     contexts: Contexts,
+    declaring: Mutex<Declaring>,
     threads: Threads,
     vm_threads: VmThreads,
     signals: Signals,
@@ -100,6 +120,9 @@ pub struct Engine {
     /// The numbers of the two clocks' metrics.
     cpu_metric: AtomicU16,
     wall_metric: AtomicU16,
+    /// The events that are counted, in the order of each thread's counters, and which those are.
+    counted: [Counted; counters::MOST],
+    events: Mutex<Vec<Event>>,
     /// Whether a kind records.
     recording: AtomicBool,
     /// Whether anything is on, or about to be.
@@ -122,6 +145,7 @@ fn appender() -> &'static Appender {
 /// Where samples and events go: another profile makes room for its own.
 pub fn appenders() -> [&'static Appender; 2] {
     timeline::begin();
+    survivors::begin();
     [&SAMPLES, &timeline::EVENTS]
 }
 
@@ -132,6 +156,8 @@ pub struct Wanted {
     pub cpu: Option<u32>,
     /// By the time that goes by.
     pub wall: Option<u32>,
+    /// By what the kernel and the processor count.
+    pub events: Vec<Event>,
     /// Kinds that record what the VM tells of.
     pub recorded: Vec<&'static str>,
     /// Names of the threads to sample, in which `*` stands for anything; all if there are none.
@@ -141,7 +167,7 @@ pub struct Wanted {
 impl Wanted {
     /// Whether it is anything at all.
     pub fn any(&self) -> bool {
-        self.cpu.is_some() || self.wall.is_some() || !self.recorded.is_empty()
+        self.cpu.is_some() || self.wall.is_some() || !self.events.is_empty() || !self.recorded.is_empty()
     }
 }
 
@@ -160,6 +186,8 @@ pub fn set(session: &'static Session, env: &mut Env<'_>, wanted: &Wanted) -> Res
     if state.wanted == *wanted {
         return Ok(());
     }
+    // Before anything is changed: what cannot be counted is refused.
+    let events = events::prepared(&wanted.events)?;
     if !wanted.any() || state.wanted.threads != wanted.threads {
         engine.end(env);
     }
@@ -182,6 +210,7 @@ pub fn set(session: &'static Session, env: &mut Env<'_>, wanted: &Wanted) -> Res
         }
         engine.set_cpu(session, wanted.cpu);
         engine.set_wall(session, env, wanted.wall).map_err(text)?;
+        engine.set_events(session, &wanted.events, events)?;
         engine.find_published(session, env);
         engine.wake();
     }
@@ -191,7 +220,7 @@ pub fn set(session: &'static Session, env: &mut Env<'_>, wanted: &Wanted) -> Res
 
 /// Classes were instrumented, or are as they were: where a sample finds its context changes.
 pub fn instrumented(session: &'static Session, env: &Env<'_>) {
-    match ENGINE.get().filter(|_| session.plan().is_some()) {
+    match ENGINE.get().filter(|_| session.plan().is_some_and(|plan| plan.publishes())) {
         Some(engine) => engine.find_published(session, env),
         None => published::end(),
     }
@@ -209,14 +238,18 @@ pub fn flush(session: &'static Session) -> Result<(), String> {
 pub fn allocated() -> Option<u64> {
     let engine = ENGINE.get().filter(|engine| engine.is_on())?;
     let mut seen = lock(&engine.allocated);
-    for (id, number, _) in engine.threads.java() {
-        let identity = engine.threads.watch(number).and_then(|watch| watch.identity());
-        let env = identity.filter(|thread| thread.id == id && !thread.env.is_null()).map(|thread| thread.env);
-        let Some(now) = env.and_then(|env| engine.vm_threads.allocated(env)) else { continue };
-        let before = seen.by_thread.insert(id, now).unwrap_or(0);
-        seen.total += now.saturating_sub(before);
-    }
-    Some(seen.total)
+    Some(engine.add_allocated(&mut seen, engine.threads.java()))
+}
+
+/// Threads that are looked at while the program is stopped, which takes half a microsecond each.
+const MOST_AT_PAUSE: usize = 512;
+
+/// The same while the VM is stopped: `None` if a thread that was stopped has what is needed, or there are too many.
+pub fn allocated_at_pause() -> Option<u64> {
+    let engine = ENGINE.get().filter(|engine| engine.is_on())?;
+    let mut seen = engine.allocated.try_lock().ok()?;
+    let threads = engine.threads.try_java().filter(|threads| threads.len() <= MOST_AT_PAUSE)?;
+    Some(engine.add_allocated(&mut seen, threads))
 }
 
 /// What is sampled now.
@@ -234,9 +267,9 @@ const EVENTS: [sys::jvmtiEvent; 4] = [
 ];
 
 /// A class is ready: its methods must have ids before they are met on a stack, since a walk cannot make them.
-pub fn class_prepared(class: Class<'_>) {
+pub fn class_prepared(env: &Env<'_>, class: Class<'_>) {
     if let Some(engine) = ENGINE.get().filter(|engine| engine.is_on()) {
-        let _ = engine.jvmti.class_methods(class);
+        engine.make_ids(env, class);
     }
 }
 
@@ -256,19 +289,42 @@ pub fn thread_ended() {
     let tid = unsafe { libc::gettid() };
     labels::forget(tid);
     if let Some(engine) = ENGINE.get().filter(|engine| engine.is_on()) {
+        let number = engine.threads.number(tid);
+        let last = number.and_then(|number| engine.threads.watch(number)).and_then(|watch| watch.of(tid));
         engine.threads.remove(engine.arena, tid);
+        // What it has allocated stays in the sum.
+        if let Some(thread) = last.filter(|thread| !thread.env.is_null())
+            && let Some(now) = engine.vm_threads.allocated(thread.env)
+        {
+            let mut seen = lock(&engine.allocated);
+            let before = seen.by_thread.remove(&thread.id).unwrap_or(0);
+            seen.total += now.saturating_sub(before);
+        }
     }
 }
 
 impl Engine {
+    /// Adds what threads have allocated since somebody asked last, and returns the sum.
+    fn add_allocated(&self, seen: &mut Allocated, threads: Vec<(u32, u32, i32)>) -> u64 {
+        for (id, number, _) in threads {
+            let identity = self.threads.watch(number).and_then(|watch| watch.identity());
+            let env =
+                identity.filter(|thread| thread.id == id && !thread.env.is_null()).map(|thread| thread.env);
+            let Some(now) = env.and_then(|env| self.vm_threads.allocated(env)) else { continue };
+            let before = seen.by_thread.insert(id, now).unwrap_or(0);
+            seen.total += now.saturating_sub(before);
+        }
+        seen.total
+    }
+
     /// The engine, once there is one. For signal handlers.
     fn get() -> Option<&'static Engine> {
         ENGINE.get()
     }
 
     fn new(session: &'static Session, env: &mut Env<'_>) -> Result<Engine, String> {
-        const NOT_HOTSPOT: &str = "this JVM does not tell how its stacks are walked: its libjvm.so exports neither \
-            AsyncGetCallTrace nor gHotSpotVMStructs, as one whose symbols were stripped; --exact and --bytecodes need \
+        const NOT_HOTSPOT: &str = "this JVM does not tell how its stacks are walked: its libjvm.so does not export both \
+            AsyncGetCallTrace and gHotSpotVMStructs, like one whose symbols were stripped; --exact and --bytecodes need \
             neither";
         let jvmti = session.jvmti;
         let library = Library::of(session.vm).ok_or("the JVM's library cannot be found")?;
@@ -289,9 +345,11 @@ impl Engine {
         let names = Names::new(MethodNames::of(&structs, walker.memory())).ok_or("no memory")?;
         Ok(Engine {
             arena: &session.arena,
+            vm: session.vm,
             jvmti,
             walker,
             contexts: Contexts::new(names),
+            declaring: Mutex::default(),
             threads: Threads::new().ok_or("no memory")?,
             vm_threads,
             signals: Signals::take().ok_or("SIGPROF and SIGVTALRM are both in use")?,
@@ -299,6 +357,8 @@ impl Engine {
             wall_period: AtomicU64::new(0),
             cpu_metric: AtomicU16::new(0),
             wall_metric: AtomicU16::new(0),
+            counted: Default::default(),
+            events: Mutex::default(),
             recording: AtomicBool::new(false),
             on: AtomicBool::new(false),
             wake,
@@ -306,6 +366,14 @@ impl Engine {
             allocated: Mutex::default(),
             state: Mutex::default(),
         })
+    }
+
+    /// Has the VM give ids to the methods of a class. Where it must be asked for their names, it is remembered whose they are.
+    fn make_ids(&self, env: &Env<'_>, class: Class<'_>) {
+        match self.contexts.names().reader() {
+            Some(_) => drop(self.jvmti.class_methods(class)),
+            None => lock(&self.declaring).note(env, self.jvmti, class),
+        }
     }
 
     /// Gets everything ready that a sample needs; nothing if it is on already.
@@ -323,10 +391,15 @@ impl Engine {
         env.with_frame(64, |env| {
             for class in self.jvmti.loaded_classes(env)? {
                 // Those that are not linked yet have no methods to speak of; they come with an event.
-                let _ = self.jvmti.class_methods(class);
+                self.make_ids(env, class);
             }
-            for thread in self.jvmti.all_threads(env)? {
-                if let Some(native) = self.vm_threads.native(env, thread) {
+            let threads = self.jvmti.all_threads(env)?;
+            let asked = match self.vm_threads.has_ids() {
+                true => HashMap::new(),
+                false => asking::all(self.signals.wall),
+            };
+            for thread in threads {
+                if let Some(native) = self.vm_threads.native(env, thread, |env| asked.get(&env).copied()) {
                     self.watch(env, thread, native.tid, native.env);
                     // One of ours that has begun meanwhile has been forgotten already, for the last time.
                     if own_thread::is_own(native.tid) {
@@ -344,6 +417,8 @@ impl Engine {
     fn find_published(&self, session: &'static Session, env: &Env<'_>) {
         if let Some(structs) = Library::of(session.vm).and_then(Structs::of) {
             published::begin(session, env, &structs, self.walker.memory(), self.vm_threads.env());
+            #[cfg(debug_assertions)]
+            compared::begin(self.arena);
         }
         if self.cpu_period() > 0 {
             calibration::begin(session, env);
@@ -358,11 +433,13 @@ impl Engine {
         self.cpu_period.store(0, Ordering::Release);
         self.wall_period.store(0, Ordering::Release);
         self.threads.set_clocks(self.arena, None);
+        self.end_events();
         self.on.store(false, Ordering::Release);
         // The VM knows the events: they were switched on.
         let _ = self.listen(false);
         self.threads.clear(self.arena);
         lock(&self.upkeep).run(self, env);
+        lock(&self.declaring).clear(env);
     }
 
     fn listen(&self, on: bool) -> Result<(), Error> {

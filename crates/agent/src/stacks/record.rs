@@ -25,7 +25,8 @@ pub struct Here {
     pub context: u32,
     /// The number that it has in samples.
     pub thread: u32,
-    labels: u32,
+    /// On whose behalf it works.
+    pub labels: u32,
 }
 
 /// What is charged to a context.
@@ -74,7 +75,7 @@ pub fn other(env: &Env<'_>, thread: Thread<'_>) -> Option<(u32, u32)> {
     if env.is_virtual(thread) {
         return Some((engine.met(env, thread)?, 0));
     }
-    let tid = engine.vm_threads.native(env, thread)?.tid;
+    let tid = engine.vm_threads.native(env, thread, |env| engine.threads.with_env(env))?.tid;
     let watch = engine.threads.watch(engine.threads.number(tid)?)?;
     let id = watch.of(tid)?.id;
     watch.mark_sampled(id);
@@ -97,6 +98,13 @@ pub fn charge(time: u64, here: Here, charge: Charge) {
     let sample = Sample { time, value, count, context, thread, labels, metric, detail, state };
     if !engine.arena.append_sample(super::appender(), &sample) {
         lost::count(engine.arena, Cause::NoRoom);
+    }
+}
+
+/// Our own thread looks after things soon. Also while the VM can be asked nothing.
+pub fn wake() {
+    if let Some(engine) = Engine::get().filter(|engine| engine.is_on()) {
+        engine.wake();
     }
 }
 

@@ -5,14 +5,17 @@
 //! stopped and number or descriptor go to another thread: a handler believes only what is said of its own thread.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 
 use quipu_arena::record::{NO_GROUP, Record};
 use quipu_arena::writer::ArenaWriter;
 use quipu_jvm::jni::kind;
 use quipu_jvm::sys::JNIEnv;
 use quipu_jvm::{Env, Global, Thread};
+use quipu_perf::Attributes;
 use quipu_text::glob;
 
 use super::clock::{Clock, Source};
@@ -37,6 +40,15 @@ pub struct Setting {
     /// Nanoseconds of CPU time.
     pub period: u64,
     /// The signal they send.
+    pub signal: i32,
+}
+
+/// What is to be counted of each thread.
+#[derive(Debug, Clone)]
+pub struct Counted {
+    /// The events.
+    pub events: Vec<Attributes>,
+    /// The signal that their counters send.
     pub signal: i32,
 }
 
@@ -68,6 +80,7 @@ struct State {
     used: u32,
     met: u32,
     setting: Option<Setting>,
+    counted: Option<Arc<Counted>>,
     /// Names of the threads that are watched; all if there are none.
     chosen: Vec<Vec<u8>>,
     /// References of threads that are not watched any more.
@@ -87,6 +100,7 @@ struct Watched {
     name: Vec<u8>,
     told: bool,
     clock: Option<Clock>,
+    counters: Vec<OwnedFd>,
     thread: Option<Global<kind::Thread>>,
 }
 
@@ -120,6 +134,19 @@ impl Threads {
         }
     }
 
+    /// Counts these events of all threads, and of those to come; `None` counts nothing.
+    pub fn set_counted(&self, arena: &ArenaWriter, counted: Option<Counted>) {
+        let mut state = lock(&self.state);
+        let state = &mut *state;
+        state.counted = counted.map(Arc::new);
+        for (&tid, watched) in &mut state.by_tid {
+            self.end_counters(watched);
+            if let Some(counted) = &state.counted {
+                self.start_counters(arena, tid, watched, counted);
+            }
+        }
+    }
+
     /// Watches only threads with names like these from now on; `*` stands for anything.
     pub fn choose(&self, patterns: Vec<Vec<u8>>) {
         lock(&self.state).chosen = patterns;
@@ -132,11 +159,26 @@ impl Threads {
 
     /// Id, number and the kernel's id of each Java thread, by id.
     pub fn java(&self) -> Vec<(u32, u32, i32)> {
-        let state = lock(&self.state);
+        Threads::java_in(&lock(&self.state))
+    }
+
+    /// The same, unless somebody else is at it, who may be stopped.
+    pub fn try_java(&self) -> Option<Vec<(u32, u32, i32)>> {
+        self.state.try_lock().ok().map(|state| Threads::java_in(&state))
+    }
+
+    fn java_in(state: &State) -> Vec<(u32, u32, i32)> {
         let java = state.by_tid.iter().filter(|(_, watched)| watched.java);
         let mut java: Vec<_> = java.map(|(&tid, watched)| (watched.id, watched.number, tid)).collect();
         java.sort_unstable();
         java
+    }
+
+    /// The kernel's id of the thread that has this environment.
+    pub fn with_env(&self, env: *mut JNIEnv) -> Option<i32> {
+        let state = lock(&self.state);
+        let mut all = state.by_tid.values().filter_map(|watched| self.watch(watched.number)?.identity());
+        all.find(|identity| identity.env == env).map(|identity| identity.tid)
     }
 
     /// The thread with this id, as Java has it.
@@ -184,9 +226,21 @@ impl Threads {
         watch.set(Some(Identity { tid: found.tid, env: found.env, id }));
         let java = !found.env.is_null();
         let name = found.name.to_vec();
-        let mut watched = Watched { number, id, java, name, told: false, clock: None, thread: found.thread };
+        let mut watched = Watched {
+            number,
+            id,
+            java,
+            name,
+            told: false,
+            clock: None,
+            counters: Vec::new(),
+            thread: found.thread,
+        };
         if let Some(setting) = state.setting {
             self.start_clock(arena, found.tid, &mut watched, setting);
+        }
+        if let Some(counted) = &state.counted {
+            self.start_counters(arena, found.tid, &mut watched, counted);
         }
         state.by_tid.insert(found.tid, watched);
     }
@@ -199,6 +253,7 @@ impl Threads {
     fn forget(&self, arena: &ArenaWriter, state: &mut State, tid: i32) {
         let Some(mut watched) = state.by_tid.remove(&tid) else { return };
         self.silence(&mut watched);
+        self.end_counters(&mut watched);
         self.tell(arena, tid, &mut watched);
         state.let_go.extend(watched.thread.take());
         if let Some(watch) = self.watch(watched.number) {
@@ -217,14 +272,21 @@ impl Threads {
         lock(&self.state).by_tid.contains_key(&tid)
     }
 
-    /// Removes those that `alive` does not hold of, and tells names of threads that were sampled.
-    pub fn upkeep(&self, arena: &ArenaWriter, alive: Option<&dyn Fn(i32) -> bool>) {
+    /// How many threads were met so far.
+    pub fn met(&self) -> u32 {
+        lock(&self.state).met
+    }
+
+    /// Tells names of threads that were sampled. Of so many that were met first, removes those that `alive` does not hold of.
+    pub fn upkeep(&self, arena: &ArenaWriter, alive: Option<(u32, &dyn Fn(i32) -> bool)>) {
         let mut state = lock(&self.state);
         for (&tid, watched) in &mut state.by_tid {
             self.tell(arena, tid, watched);
         }
-        let gone = |tid: &&i32| alive.is_some_and(|alive| !alive(**tid));
-        for tid in state.by_tid.keys().filter(gone).copied().collect::<Vec<i32>>() {
+        let gone = |(tid, watched): &(&i32, &Watched)| {
+            alive.is_some_and(|(met, alive)| watched.id <= met && !alive(**tid))
+        };
+        for tid in state.by_tid.iter().filter(gone).map(|(&tid, _)| tid).collect::<Vec<i32>>() {
             self.forget(arena, &mut state, tid);
         }
     }
@@ -253,14 +315,15 @@ impl Threads {
     }
 
     fn start_clock(&self, arena: &ArenaWriter, tid: i32, watched: &mut Watched, setting: Setting) {
+        let Setting { source, period, signal } = setting;
         let register = |fd: i32, ring: Option<&Ring>| {
             if let Some(watch) = self.watch(watched.number) {
                 watch.kernel().set(ring);
+                watch.set_period(watched.id, period);
             }
             let slot = usize::try_from(fd).ok().and_then(|fd| self.by_descriptor.get(fd));
             slot.map(|slot| slot.store(watched.number + 1, Ordering::Release)).is_some()
         };
-        let Setting { source, period, signal } = setting;
         let started = Clock::start(source, tid, signal, watched.number, period, &register)
             // Out of descriptors, for one: a timer needs none.
             .or_else(|_| Clock::start(Source::Timer, tid, signal, watched.number, period, &|_, _| false));
@@ -279,6 +342,49 @@ impl Threads {
         }
     }
 
+    fn start_counters(&self, arena: &ArenaWriter, tid: i32, watched: &mut Watched, counted: &Counted) {
+        let Some(watch) = self.watch(watched.number) else { return };
+        let most = most_descriptors();
+        for (at, attributes) in counted.events.iter().enumerate() {
+            let opened = quipu_perf::open(attributes, tid).and_then(|counter| {
+                let slot = usize::try_from(counter.as_raw_fd()).ok().filter(|&fd| fd < most);
+                let Some(slot) = slot.and_then(|fd| self.by_descriptor.get(fd)) else {
+                    return Err(io::ErrorKind::QuotaExceeded.into());
+                };
+                quipu_perf::arm(&counter, tid, counted.signal)?;
+                slot.store(watched.number + 1, Ordering::Release);
+                watch.counters().add(at, counter.as_raw_fd());
+                // Should that fail, it counts nothing.
+                quipu_perf::enable(&counter)?;
+                Ok(counter)
+            });
+            match opened {
+                Ok(counter) => watched.counters.push(counter),
+                // It has ended already.
+                Err(why) if why.raw_os_error() == Some(libc::ESRCH) => {}
+                Err(_) => lost::count(arena, Cause::WithoutEvents),
+            }
+        }
+    }
+
+    fn end_counters(&self, watched: &mut Watched) {
+        let counters = std::mem::take(&mut watched.counters);
+        if counters.is_empty() {
+            return;
+        }
+        for counter in &counters {
+            let fd = usize::try_from(counter.as_raw_fd()).ok();
+            if let Some(slot) = fd.and_then(|fd| self.by_descriptor.get(fd)) {
+                slot.store(0, Ordering::Release);
+            }
+        }
+        let idle = self.watch(watched.number).is_none_or(|watch| watch.counters().clear());
+        if !idle {
+            // Rather lost than the program's while somebody reads from it.
+            std::mem::forget(counters);
+        }
+    }
+
     fn silence(&self, watched: &mut Watched) {
         if let Some(Clock::Perf(event, _)) = &watched.clock {
             if let Some(watch) = self.watch(watched.number) {
@@ -291,6 +397,14 @@ impl Threads {
         }
         watched.clock = None;
     }
+}
+
+/// Descriptors below this one may be ours: the rest of those that the process may have are for the program.
+fn most_descriptors() -> usize {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the kernel writes one rlimit.
+    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) };
+    usize::try_from(limit.rlim_cur / 4 * 3).unwrap_or(MOST)
 }
 
 /// The group of a thread with this name.
@@ -331,6 +445,17 @@ mod tests {
         assert_eq!(lock(&threads.state).let_go.len(), 3);
         threads.clear(&arena);
         assert_eq!(lock(&threads.state).let_go.len(), MOST + 3);
+    }
+
+    #[test]
+    fn a_thread_that_began_while_the_living_were_listed_is_not_gone() {
+        let (arena, threads) = (arena("living"), Threads::new().unwrap());
+        threads.add(&arena, found(1));
+        threads.add(&arena, found(2));
+        let met = threads.met();
+        threads.add(&arena, found(3));
+        threads.upkeep(&arena, Some((met, &|tid| tid == 1)));
+        assert_eq!([1, 2, 3].map(|tid| threads.knows(tid)), [true, false, true]);
     }
 
     #[test]

@@ -62,3 +62,39 @@ pub fn append(arena: &ArenaWriter, event: &Event) {
         lost::count(arena, Cause::NoRoomForEvent);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quipu_arena::layout::{self, event};
+    use quipu_arena::reader::Contents;
+
+    /// Events take no more than their part of the arena; what comes after that is counted.
+    #[test]
+    fn events_are_bounded_and_those_beyond_are_counted() {
+        let path = std::env::temp_dir().join(format!("quipu-test-{}-events", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let arena = ArenaWriter::create(&path, 256 << 20).unwrap();
+        begin();
+        const BOUND: u64 = 64 << 20;
+        const BEYOND: u64 = 10_000;
+        let most = BOUND / event::SIZE;
+        for time in 1..=most + BEYOND {
+            if wants() {
+                make_room(&arena);
+            }
+            append(&arena, &Event { time, kind: 1, ..Event::default() });
+        }
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let contents = Contents::read(&bytes).unwrap();
+        let told = contents.sampled.events.len() as u64;
+        let cause = layout::CAUSES.iter().position(|&cause| cause == "events.no-room").unwrap();
+        let lost = contents.header.lost[cause];
+        assert_eq!(told + lost, most + BEYOND);
+        assert!(lost >= BEYOND && told > most * 9 / 10, "{told} told, {lost} lost");
+        // A new profile has room again.
+        begin();
+        assert!(!EVENTS.wants() || wants());
+    }
+}

@@ -12,6 +12,7 @@ use super::methods::Methods;
 use super::threads::Found;
 use super::vm_names::full_name;
 use super::{Engine, SAMPLES, timeline};
+use crate::engine::ENGINES;
 use crate::locks::lock;
 use crate::own_thread;
 
@@ -34,7 +35,7 @@ impl Upkeep {
     /// One round, on any thread of the VM.
     pub fn run(&mut self, engine: &Engine, env: &mut Env<'_>) {
         self.make_room(engine);
-        self.methods.tell_new(engine.arena, &engine.contexts, engine.jvmti, env);
+        self.methods.tell_new(engine.arena, &engine.contexts, engine.jvmti, &engine.declaring, env);
         if engine.is_on() && self.looked_for_threads.is_none_or(|when| when.elapsed() >= THREADS_EVERY) {
             self.find_threads(engine);
         }
@@ -91,6 +92,8 @@ impl Upkeep {
     /// Watches the threads of the process that the VM does not tell of, and forgets those that are gone.
     pub fn find_threads(&mut self, engine: &Engine) {
         self.looked_for_threads = Some(Instant::now());
+        // One that begins meanwhile is not in the list, and is not gone.
+        let met = engine.threads.met();
         let Ok(tasks) = std::fs::read_dir("/proc/self/task") else { return };
         let ids = tasks.flatten().filter_map(|task| task.file_name().to_str()?.parse::<i32>().ok());
         let mut alive: Vec<i32> = ids.collect();
@@ -107,7 +110,8 @@ impl Upkeep {
             let found = Found { tid, env: std::ptr::null_mut(), name: &name, thread: None };
             engine.threads.add(engine.arena, found);
         }
-        engine.threads.upkeep(engine.arena, Some(&|tid| alive.binary_search(&tid).is_ok()));
+        let is_alive = |tid| alive.binary_search(&tid).is_ok();
+        engine.threads.upkeep(engine.arena, Some((met, &is_alive)));
     }
 }
 
@@ -124,7 +128,11 @@ pub fn body(env: &mut Env<'_>) {
     engine.forget_own_thread();
     loop {
         wait(engine);
-        let _ = env.with_frame(16, |env| lock(&engine.upkeep).run(engine, env));
+        let _ = env.with_frame(16, |env| {
+            lock(&engine.upkeep).run(engine, env);
+            // Not while others wait for room.
+            ENGINES.iter().for_each(|engine| engine.upkeep(env));
+        });
     }
 }
 

@@ -184,7 +184,7 @@ pub fn stack(
 }
 
 /// Nanoseconds of CPU time that a thread of this process has used.
-fn cpu_time(tid: i32) -> Option<u64> {
+pub fn cpu_time(tid: i32) -> Option<u64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel writes one timespec, or fails for a thread that is gone.
     let known = unsafe { libc::clock_gettime(super::clock::of_thread(tid), &mut time) } == 0;

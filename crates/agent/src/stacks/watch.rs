@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering, fe
 
 use quipu_jvm::sys::JNIEnv;
 
+use super::counters::Counters;
 use super::kernel::Reader;
 use super::memory::Zeroed;
 
@@ -35,8 +36,12 @@ pub struct Watch {
     last_context: Stamped,
     last_thread: Stamped,
     wall_due: Stamped,
+    /// The period that its clock is to have when the first is over.
+    period: Stamped,
     /// What the kernel wrote of itself.
     kernel: Reader,
+    /// What is counted of the thread.
+    counters: Counters,
 }
 
 // SAFETY: atomics.
@@ -79,6 +84,11 @@ impl Watch {
         &self.kernel
     }
 
+    /// What is counted of the thread.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
     /// Which thread the wall clock saw here last, this one or a virtual one that it carried, and where.
     pub fn last_seen(&self, id: u32) -> Option<(u32, u32)> {
         Some((self.last_thread.get(id)? as u32, self.last_context.get(id)? as u32))
@@ -98,6 +108,16 @@ impl Watch {
     /// What a sample of the thread was asked for, once.
     pub fn take_wall_due(&self, id: u32) -> u64 {
         self.wall_due.take(id).unwrap_or(0)
+    }
+
+    /// The thread's clock has begun with another period than it is to have.
+    pub fn set_period(&self, id: u32, nanos: u64) {
+        self.period.put(id, nanos);
+    }
+
+    /// The period that the thread's clock is to have, if it does not have it yet; once.
+    pub fn take_period(&self, id: u32) -> Option<u64> {
+        self.period.take(id)
     }
 
     /// There is a sample of the thread: its name must be told.

@@ -7,12 +7,14 @@
 //! their slots; tallies; what samplers wrote.
 
 mod header;
+mod ledgers;
 mod nodes;
 mod tallies;
 #[cfg(test)]
 mod tests;
 
 pub use header::{Header, NotAnArena};
+pub use ledgers::Entry;
 pub use nodes::Node;
 
 use crate::bytes::Bytes;
@@ -44,6 +46,8 @@ pub struct Contents<'a> {
     pub records: Vec<Record<'a>>,
     /// The nodes of all trees, parents before children.
     pub nodes: Vec<Node>,
+    /// What instructions that are told apart have done.
+    pub ledgers: Vec<Entry>,
     /// What samplers saw.
     pub sampled: Sampled,
     /// What could not be used.
@@ -60,6 +64,7 @@ impl<'a> Contents<'a> {
             header,
             records: Vec::new(),
             nodes: Vec::new(),
+            ledgers: Vec::new(),
             sampled: Sampled::default(),
             damage: Damage::default(),
             bytes,
@@ -68,6 +73,8 @@ impl<'a> Contents<'a> {
         let mut node_chunks = Vec::new();
         let mut sample_chunks = Vec::new();
         let mut event_chunks = Vec::new();
+        let mut ledger_chunks = Vec::new();
+        let (mut object_chunks, mut growth_chunks) = (Vec::new(), Vec::new());
         let end = contents.header.used.min(bytes.len());
         let mut at = layout::HEADER_SIZE;
         while at < end {
@@ -83,7 +90,10 @@ impl<'a> Contents<'a> {
                         contents.sampled.read_contexts(bytes, at + chunk::HEADER, at + used);
                 }
                 layout::CHUNK_SAMPLES => sample_chunks.push((at + chunk::HEADER, at + used)),
+                layout::CHUNK_LEDGER => ledger_chunks.push((at, at + used, tree)),
                 layout::CHUNK_EVENTS => event_chunks.push((at + chunk::HEADER, at + used)),
+                layout::CHUNK_OBJECTS => object_chunks.push((at + chunk::HEADER, at + used)),
+                layout::CHUNK_GROWTH => growth_chunks.push((at + chunk::HEADER, at + used)),
                 _ => {}
             }
             at += size;
@@ -97,11 +107,18 @@ impl<'a> Contents<'a> {
         let named = contents.named_methods();
         contents.read_leaves(&named);
         contents.read_tallies(&named);
+        contents.read_ledgers(&ledger_chunks);
         for (at, end) in sample_chunks {
             contents.damage.samples += contents.sampled.read_samples(bytes, at, end);
         }
         for (at, end) in event_chunks {
             contents.damage.samples += contents.sampled.read_events(bytes, at, end);
+        }
+        for (at, end) in object_chunks {
+            contents.damage.samples += contents.sampled.read_objects(bytes, at, end);
+        }
+        for (at, end) in growth_chunks {
+            contents.damage.samples += contents.sampled.read_growth(bytes, at, end);
         }
         Ok(contents)
     }

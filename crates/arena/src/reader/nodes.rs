@@ -110,7 +110,7 @@ impl Contents<'_> {
         }
     }
 
-    /// Methods that have a name. Who was only presumed to be opaque gets none unless he is, and his calls are no damage.
+    /// Methods that have a name. One that was only presumed to be opaque gets a name only if it is, and its calls are no damage.
     pub(super) fn named_methods(&self) -> HashSet<u32> {
         let names = self.records.iter().filter_map(|record| match *record {
             Record::Method { id, .. } => Some(id),

@@ -29,7 +29,7 @@ impl Contents<'_> {
             let cells = at + tally::CELL..end;
             let from_image_to_file = limit.wrapping_add(i.wrapping_mul(tally::STRIDE)).wrapping_sub(at);
             at = end;
-            // Tree 0 is nobody's.
+            // There is no tree 0: the tally was not given to a thread.
             let Some(root) = root.filter(|(tree, _)| *tree != 0) else { continue };
             match roots.get(&root) {
                 Some(&parent) => self.read_cells(cells, from_image_to_file, (root.0, parent), named),

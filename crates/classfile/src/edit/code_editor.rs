@@ -271,6 +271,11 @@ impl<'e, 'c, 'a> CodeEditor<'e, 'c, 'a> {
         Ok(())
     }
 
+    /// Whether a branch or a handler goes to the instruction.
+    pub fn is_target(&self, bci: u32) -> bool {
+        self.class.scratch.scan.is_target(bci) || self.class.scratch.scan.is_handler(bci)
+    }
+
     /// Run only when control falls through from the instruction before.
     pub fn insert_fall_through(&mut self, bci: u32, snippet: &Snippet) -> Result<(), EditError> {
         // Where nothing falls through it would be dead code, for which the verifier wants a frame.
@@ -296,8 +301,18 @@ impl<'e, 'c, 'a> CodeEditor<'e, 'c, 'a> {
         }
         match frame_table::handler_place(self, handler) {
             Ok(rank) => self.insert(handler, rank, snippet),
-            Err(key) => self.insert_stub(key, handler, snippet),
+            Err(key) => self.insert_stub(key, handler, snippet, false),
         }
+    }
+
+    /// The same for a snippet that may throw. A handler of everything then gets what was thrown in place of the first exception,
+    /// so that one that covers itself, as that of a `synchronized` block does, still comes to an end; of other handlers, those
+    /// around them get it.
+    pub fn insert_guarded_at_handler(&mut self, handler: u32, snippet: &Snippet) -> Result<(), EditError> {
+        if !self.class.scratch.scan.is_handler(handler) {
+            return Err(EditError::NotAnInstruction { bci: handler });
+        }
+        self.insert_stub(EdgeKey::Handler(handler), handler, snippet, true)
     }
 
     /// Run when control takes this way. The snippet goes before a jump that is always taken, and for others to a stub
@@ -324,10 +339,20 @@ impl<'e, 'c, 'a> CodeEditor<'e, 'c, 'a> {
         // What always jumps needs no stub. For jsr a stub would even be wrong: the old verifier names a subroutine by
         // where jsr goes, and two stubs would make one subroutine two.
         let always = matches!(instruction.info().class, InstructionClass::Goto | InstructionClass::Jsr);
-        if always { self.insert(bci, Rank::Leave, snippet) } else { self.insert_stub(key, target, snippet) }
+        if always {
+            self.insert(bci, Rank::Leave, snippet)
+        } else {
+            self.insert_stub(key, target, snippet, false)
+        }
     }
 
-    fn insert_stub(&mut self, key: EdgeKey, target: u32, snippet: &Snippet) -> Result<(), EditError> {
+    fn insert_stub(
+        &mut self,
+        key: EdgeKey,
+        target: u32,
+        snippet: &Snippet,
+        guarded: bool,
+    ) -> Result<(), EditError> {
         Self::check_balanced(snippet)?;
         let span = self.keep(snippet)?;
         self.growth = self.growth.max(snippet.max_growth());
@@ -336,6 +361,7 @@ impl<'e, 'c, 'a> CodeEditor<'e, 'c, 'a> {
             target,
             snippet: span,
             position: u32::MAX,
+            guarded,
         });
         Ok(())
     }

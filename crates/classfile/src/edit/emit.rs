@@ -114,6 +114,21 @@ fn patch(out: &mut [u8], at: usize, value: u32) {
     }
 }
 
+/// Where it goes what snippets at handlers throw: to the handler if that takes all there is, else to those around it. Not to
+/// their snippets, which could go on for ever.
+fn guards(code: &Code<'_>, layout: &Layout) -> Vec<(u32, u32, u32, u16)> {
+    let mut rows = Vec::new();
+    for (start, end, target) in layout.guards() {
+        if code.exceptions().any(|e| u32::from(e.handler) == target && e.catch_type == 0) {
+            rows.push((start, end, target, 0));
+            continue;
+        }
+        let around = code.exceptions().filter(|e| (u32::from(e.start)..u32::from(e.end)).contains(&target));
+        rows.extend(around.map(|e| (start, end, e.handler.into(), e.catch_type)));
+    }
+    rows
+}
+
 fn exceptions(
     out: &mut Vec<u8>,
     code: &Code<'_>,
@@ -121,7 +136,8 @@ fn exceptions(
     catch_all: Option<&CatchAll>,
     regions: &[Region],
 ) -> Result<(), EditError> {
-    let count = code.exceptions().len() + regions.len();
+    let guards = guards(code, layout);
+    let count = code.exceptions().len() + guards.len() + regions.len();
     out.extend(u16::try_from(count).map_err(|_| EditError::OffsetOverflow)?.to_be_bytes());
     let mut row = |start: u32, end: u32, handler: u32, catch_type: u16| -> Result<(), EditError> {
         for field in [start, end, handler] {
@@ -134,6 +150,9 @@ fn exceptions(
         let stub = layout.stub(EdgeKey::Handler(e.handler.into()));
         let handler = stub.unwrap_or_else(|| layout.label(e.handler.into()));
         row(layout.label(e.start.into()), layout.label(e.end.into()), handler, e.catch_type)?;
+    }
+    for (start, end, handler, catch_type) in guards {
+        row(start, end, layout.label(handler), catch_type)?;
     }
     for region in regions {
         let handler = catch_all.map_or(0, |c| c.position(region.uninitialized));

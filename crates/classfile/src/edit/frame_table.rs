@@ -136,7 +136,12 @@ pub(crate) fn write(
         if edge.position == u32::MAX {
             continue;
         }
-        let target = captured.get(edge.target).ok_or(EditError::MissingFrame { bci: edge.target })?;
+        let target = match captured.get(edge.target) {
+            Some(target) => target,
+            // HotSpot keeps no frames of classes it does not verify, so a retransformed one comes without any.
+            None if table.is_none() => continue,
+            None => return Err(EditError::MissingFrame { bci: edge.target }),
+        };
         extended(&target.locals, new_locals, max_locals, wanted);
         writer.write(out, edge.position, wanted, &target.stack, Context { pool, layout, start })?;
     }

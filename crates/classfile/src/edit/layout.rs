@@ -129,6 +129,8 @@ pub(crate) struct EdgeInsertion {
     pub(crate) snippet: Span,
     /// New position of the stub this snippet starts; `u32::MAX` if it continues the one before.
     pub(crate) position: u32,
+    /// Whether the snippet may throw; see [`super::CodeEditor::insert_guarded_at_handler`].
+    pub(crate) guarded: bool,
 }
 
 /// What is inserted, and where everything goes.
@@ -201,6 +203,16 @@ impl Layout {
         }
         let first = self.edges.partition_point(|e| e.key < key);
         self.edges.get(first).filter(|e| e.key == key).map(|e| e.position)
+    }
+
+    /// Where snippets are that may throw, from and to, and what they are in front of.
+    pub(crate) fn guards(&self) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
+        let mut at = 0;
+        self.edges.iter().filter_map(move |edge| {
+            let start = if edge.position == u32::MAX { at } else { edge.position };
+            at = start + u32::from(edge.snippet.len);
+            edge.guarded.then_some((start, at, edge.target))
+        })
     }
 
     /// Adds a snippet of `len` bytes, which may come after all others in the code.

@@ -101,8 +101,11 @@ pub(crate) fn regions(
         }
         let next = layout.edges.iter().skip(i + 1).find(|e| e.position != u32::MAX);
         let end = next.map_or(layout.stubs_end, |e| e.position);
-        let target = captured.get(edge.target).ok_or(EditError::MissingFrame { bci: edge.target })?;
-        let uninitialized = target.locals.iter().any(|t| t.tag == UNINITIALIZED_THIS);
+        let uninitialized = match captured.get(edge.target) {
+            Some(target) => target.locals.iter().any(|t| t.tag == UNINITIALIZED_THIS),
+            None if table.is_none() => false,
+            None => return Err(EditError::MissingFrame { bci: edge.target }),
+        };
         push(regions, Region { start: edge.position, end, uninitialized });
     }
     Ok(())

@@ -109,8 +109,11 @@ impl Rewriter {
                 let mut handlers: Vec<u16> = code.code().exceptions().map(|e| e.handler).collect();
                 handlers.sort_unstable();
                 handlers.dedup();
-                for handler in handlers {
-                    code.insert_at_handler(handler.into(), s)?;
+                for (i, handler) in handlers.into_iter().enumerate() {
+                    match i % 2 {
+                        0 => code.insert_guarded_at_handler(handler.into(), s)?,
+                        _ => code.insert_at_handler(handler.into(), s)?,
+                    }
                 }
                 code.catch_all(s.clear())?;
             }

@@ -165,15 +165,15 @@ fn members(units: &mut Vec<Unit>, class: &mut Assembler) {
     units.push(unit(&[GETFIELD], &[ALOAD, POP], &[object.to_vec(), with(GETFIELD, own), vec![POP]].concat()));
     let put = [object.to_vec(), vec![ICONST_1], with(PUTFIELD, own)].concat();
     units.push(unit(&[PUTFIELD], &[ALOAD, ICONST_1], &put));
-    let empty = class.method_ref(CLASS, "empty", "()V");
-    units.push(unit(&[INVOKESTATIC, INVOKEDYNAMIC], &[RETURN], &with(INVOKESTATIC, empty)));
+    let short = class.method_ref(CLASS, "short", "()V");
+    units.push(unit(&[INVOKESTATIC, INVOKEDYNAMIC], &[NOP, RETURN], &with(INVOKESTATIC, short)));
     let run = class.method_ref(CLASS, "run", "()V");
     for op in [INVOKEVIRTUAL, INVOKESPECIAL] {
-        units.push(unit(&[op], &[ALOAD, RETURN], &[object.to_vec(), with(op, run)].concat()));
+        units.push(unit(&[op], &[ALOAD, NOP, RETURN], &[object.to_vec(), with(op, run)].concat()));
     }
     let interface = class.interface_ref("java/lang/Runnable", "run", "()V");
     let call = [object.to_vec(), with(INVOKEINTERFACE, interface), vec![1, 0]].concat();
-    units.push(unit(&[INVOKEINTERFACE], &[ALOAD, RETURN], &call));
+    units.push(unit(&[INVOKEINTERFACE], &[ALOAD, NOP, RETURN], &call));
 }
 
 fn objects(units: &mut Vec<Unit>, class: &mut Assembler) {

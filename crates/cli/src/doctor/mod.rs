@@ -7,10 +7,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use quipu_arena::place;
-use quipu_kinds::Kind;
+use quipu_kinds::{Kind, OLDEST_JAVA};
 use serde_json::json;
 
 use crate::exit::{DONE, TARGET};
+use crate::perf_events::{self, Offer};
 use trial::Trial;
 
 /// Tell what works on this machine and with this JVM, what does not, and how to fix it.
@@ -39,21 +40,21 @@ struct Finding {
     /// What was found.
     found: String,
     /// What can be done about it; empty if nothing needs to be.
-    advice: &'static str,
+    advice: String,
 }
 
 impl Finding {
     fn good(what: impl Into<String>, found: impl Into<String>) -> Finding {
-        Finding { what: what.into(), works: true, found: found.into(), advice: "" }
+        Finding { what: what.into(), works: true, found: found.into(), advice: String::new() }
     }
 
-    fn bad(what: impl Into<String>, found: impl Into<String>, advice: &'static str) -> Finding {
-        Finding { advice, works: false, ..Finding::good(what, found) }
+    fn bad(what: impl Into<String>, found: impl Into<String>, advice: impl Into<String>) -> Finding {
+        Finding { advice: advice.into(), works: false, ..Finding::good(what, found) }
     }
 
     /// It works, but less well than it could.
-    fn fair(what: impl Into<String>, found: impl Into<String>, advice: &'static str) -> Finding {
-        Finding { advice, ..Finding::good(what, found) }
+    fn fair(what: impl Into<String>, found: impl Into<String>, advice: impl Into<String>) -> Finding {
+        Finding { advice: advice.into(), ..Finding::good(what, found) }
     }
 }
 
@@ -61,13 +62,15 @@ impl Doctor {
     /// Prints the findings. Status 3 if nothing can be profiled.
     pub fn run(self) -> anyhow::Result<u8> {
         let mut findings = vec![arenas(), kernel()];
+        findings.extend(perf_events::offers().into_iter().flat_map(of_events));
         let usable = match self.try_jvm() {
             Ok(found) => {
                 findings.extend(found);
                 true
             }
             Err(error) => {
-                let advice = "name a HotSpot of JDK 17 or newer: quipu doctor /path/to/bin/java";
+                let advice =
+                    format!("name a HotSpot of JDK {OLDEST_JAVA} or newer: quipu doctor /path/to/bin/java");
                 findings.push(Finding::bad("jvm", format!("{error:#}"), advice));
                 false
             }
@@ -118,12 +121,33 @@ fn jvm(trial: &Trial) -> Finding {
 fn of_kind(kind: &Kind, trial: &Trial) -> Vec<Finding> {
     let what = format!("--{}", kind.name());
     if !trial.measured(kind) {
-        return vec![Finding::bad(what, trial.why(), "the other kinds do not need it")];
+        let advice = match kind.since > OLDEST_JAVA {
+            true => format!("{}; the other kinds do not need it", kind.needs()),
+            false => "the other kinds do not need it".to_owned(),
+        };
+        return vec![Finding::bad(what, trial.why(), advice)];
     }
     match trial.fact("sampling.cpu.clock").filter(|_| kind.name() == quipu_kinds::CPU.name()) {
         Some(clock) => of_cpu(what, clock, trial),
         None => vec![Finding::good(what, format!("cost: {}", kind.cost))],
     }
+}
+
+/// Which events can be counted.
+fn of_events(offer: Offer) -> Vec<Finding> {
+    let Offer { of, there, missing, user_only } = offer;
+    let what = |names: &[String]| format!("{of}: {}", names.join(", "));
+    let mut findings = Vec::new();
+    match user_only {
+        _ if there.is_empty() => {}
+        false => findings.push(Finding::good("events", what(&there))),
+        true => {
+            let found = format!("{}; without what takes place in the kernel", what(&there));
+            findings.push(Finding::fair("events", found, perf_events::more()));
+        }
+    }
+    findings.extend(missing.into_iter().map(|(names, why)| Finding::bad("events", what(&names), why)));
+    findings
 }
 
 /// What time is measured with, how stacks are walked, and whether the kernel tells of its own.

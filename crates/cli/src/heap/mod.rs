@@ -1,7 +1,9 @@
 //! `quipu heap`: heap dumps, and what fills the heap of a JVM that runs.
 
 mod diff;
+mod free_memory;
 mod live;
+mod made;
 mod mapped;
 mod open;
 mod summary;
@@ -28,6 +30,7 @@ use open::Reading;
     after_help = "\
 Examples:
   quipu heap x.hprof                                 what a person wants to know first
+  quipu heap x.hprof --profile app.quipu             and where the objects were made (quipu attach 4711 --live)
   quipu heap dump 4711 -o x.hprof                    write a dump of a JVM
   quipu heap histo 4711                              objects by class, without a dump
   quipu heap paths 4711 com.acme.Session             who holds these, without a dump
@@ -41,6 +44,10 @@ pub struct Heap {
     /// A heap dump (.hprof or .hprof.gz)
     #[arg(value_name = "FILE", required = true)]
     file: Option<PathBuf>,
+
+    /// A profile of the same process, made with --alloc or --live: classes are told with where they are made
+    #[arg(long, value_name = "FILE")]
+    profile: Option<PathBuf>,
 
     #[command(flatten)]
     reading: Reading,
@@ -214,7 +221,7 @@ impl Heap {
         let reading = self.reading;
         let Some(command) = self.command else {
             let file = self.file.ok_or_else(|| Failure::usage("which dump? `quipu heap FILE`"))?;
-            return summary::print_summary(&reading, &file);
+            return summary::print_summary(&reading, &file, self.profile.as_deref());
         };
         match command {
             Command::Dump(command) => command.run(&reading),

@@ -11,6 +11,7 @@ use flate2::read::MultiGzDecoder;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use quipu_heap::{Damage, DumpFile, HeapError, InMemory, Scratch, Source, Watch};
 
+use super::free_memory::free_memory;
 use super::mapped::InFiles;
 use crate::exit::{Failure, TARGET, USAGE};
 
@@ -65,14 +66,9 @@ impl Reading {
     }
 }
 
-/// An analysis takes about as much memory as four fifths of the dump (`docs/heap.md`); it gets three quarters of what is free.
+/// An analysis takes nine tenths of the dump's size at the most (`docs/heap.md`); it gets three quarters of what is free.
 fn is_too_large(dump: u64) -> bool {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let kilobytes = text
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"))
-        .and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
-    kilobytes.is_some_and(|free| dump / 5 * 4 > free.saturating_mul(1024) / 4 * 3)
+    free_memory().is_some_and(|free| dump / 10 * 9 > free / 4 * 3)
 }
 
 /// Unpacks into a file without a name; a dump is read here and there, which packed files cannot be.

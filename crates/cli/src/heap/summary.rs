@@ -5,6 +5,7 @@ use std::path::Path;
 use quipu_heap::{Analysis, GroupBy, Paths};
 use serde_json::{Value as Json, json};
 
+use super::made::Made;
 use super::open::{Reading, failed};
 use super::table::{Table, bytes, count, name, percent};
 use super::views::{
@@ -17,10 +18,23 @@ const ROWS: usize = 10;
 const BIGGEST: usize = 3;
 
 /// Prints it.
-pub fn print_summary(reading: &Reading, path: &Path) -> anyhow::Result<u8> {
+pub fn print_summary(reading: &Reading, path: &Path, profile: Option<&Path>) -> anyhow::Result<u8> {
+    let made = profile.map(Made::read).transpose()?;
     opened(reading, path, |dump, opened, bar, damage| {
         let analysis = Analysis::new(dump, opened.scratch.as_ref(), bar).map_err(failed(path))?;
         let classes = analysis.groups(GroupBy::Class, bar).map_err(failed(path))?;
+        // Those that hold most, and those that take most.
+        let mut named: Vec<String> = classes.iter().take(ROWS).map(|group| group.name.clone()).collect();
+        for row in dump
+            .histogram()
+            .rows
+            .iter()
+            .take(ROWS)
+            .filter(|row| !named.contains(&row.class))
+            .collect::<Vec<_>>()
+        {
+            named.push(row.class.clone());
+        }
         let suspects = quipu_heap::suspects(&analysis, SUSPECTS, bar).map_err(failed(path))?;
         let biggest = analysis.biggest(BIGGEST).map_err(failed(path))?;
         let ids: Vec<u64> = biggest.iter().map(|holder| holder.id).collect();
@@ -44,7 +58,9 @@ pub fn print_summary(reading: &Reading, path: &Path) -> anyhow::Result<u8> {
                     })
                 })
                 .collect();
+            let made = made.as_ref().map(|made| made.json(&named));
             return print_json(&json!({
+                "made": made,
                 "objects": dump.objects(), "bytes": total, "time": dump.time(),
                 "reachable": { "objects": reachable.strongly.0, "bytes": reachable.strongly.1 },
                 "weakly": { "objects": reachable.weakly.0, "bytes": reachable.weakly.1 },
@@ -84,6 +100,9 @@ pub fn print_summary(reading: &Reading, path: &Path) -> anyhow::Result<u8> {
             "Classes by what they hold\n{}\n",
             group_table("class", &classes, reachable.strongly.1, ROWS).text("  ")
         ));
+        if let Some(made) = &made {
+            text.push_str(&format!("Where they are made\n{}\n", made.text(&named)));
+        }
         text.push_str("The biggest objects\n");
         for (holder, way) in biggest.iter().zip(&ways) {
             let share = percent(holder.retained, reachable.strongly.1);

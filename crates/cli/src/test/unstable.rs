@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use quipu_gate::suite;
 
 use super::count::{Counted, Detail, Runner};
+use super::others::MOST_ALONE;
 
-/// Most tests that are run by themselves.
+/// Most tests that are run without the others.
 const MOST: usize = 50;
 
 /// The tests whose two runs were not the same, and where they part.
@@ -36,34 +37,53 @@ fn where_they_part(first: &Counted, second: &Counted, name: &str) -> String {
     }
 }
 
-/// Runs these tests twice without the others, and adds what that shows: whether they vary by themselves, or meet something
-/// that other tests leave behind.
+/// Runs these tests twice without the others, and the first of them that still differ each by itself, and adds what that
+/// shows: whether a test varies by itself, or meets something that other tests leave behind.
 pub(super) fn look_closer(
     runner: &Runner<'_>,
     among_others: &Counted,
     unstable: &mut BTreeMap<String, String>,
-) -> anyhow::Result<()> {
+) {
     let selectors = suite::selectors(&among_others.profile);
+    let mut looked: Vec<(&str, &mut String)> =
+        unstable.iter_mut().take(MOST).map(|(test, sentence)| (test.as_str(), sentence)).collect();
     let only: BTreeSet<String> =
-        unstable.keys().take(MOST).filter_map(|test| selectors.get(test).cloned()).collect();
+        looked.iter().filter_map(|(test, _)| selectors.get(*test).cloned()).collect();
     eprintln!("quipu: running what differs twice without the other tests, to see why");
-    let (Ok(Ok(one)), Ok(Ok(two))) =
-        (runner.count(Detail::Numbers, Some(&only)), runner.count(Detail::Numbers, Some(&only)))
-    else {
-        // A build that wants all its tests says so itself.
-        return Ok(());
-    };
-    for (test, sentence) in unstable.iter_mut().take(MOST) {
-        let (Some(first), Some(second)) = (one.tests.get(test), two.tests.get(test)) else { continue };
-        *sentence += &if first != second {
-            "; without the other tests it differs, too".to_owned()
+    let Some([one, two]) = twice(runner, &only) else { return };
+    let several = only.len() > 1;
+    let mut alone = 0;
+    for (test, sentence) in &mut looked {
+        let (Some(first), Some(second)) = (one.tests.get(*test), two.tests.get(*test)) else { continue };
+        if first == second {
+            **sentence += &meets(among_others, &one, test, "without the other tests");
+        } else if !several {
+            **sentence += "; alone it differs, too";
+        } else if alone < MOST_ALONE {
+            // Those that differ can be each other's reason.
+            alone += 1;
+            let itself = selectors.get(*test).cloned().into_iter().collect();
+            let Some([one, two]) = twice(runner, &itself) else { continue };
+            **sentence += &match (one.tests.get(*test), two.tests.get(*test)) {
+                (Some(first), Some(second)) if first == second => meets(among_others, &one, test, "alone"),
+                (Some(_), Some(_)) => "; alone it differs, too".to_owned(),
+                _ => String::new(),
+            };
         } else {
-            let place = suite::parting(&among_others.profile, &one.profile, test);
-            let place = place.map_or_else(String::new, |place| format!(", in {}", place.path.join(" > ")));
-            format!(
-                "; without the other tests it does the same each time: it meets what they leave behind{place}"
-            )
-        };
+            **sentence += "; without the tests that do the same each time it differs, too";
+        }
     }
-    Ok(())
+}
+
+/// That a test does the same each time if others do not run before it.
+fn meets(among_others: &Counted, one: &Counted, test: &str, when: &str) -> String {
+    let place = suite::parting(&among_others.profile, &one.profile, test);
+    let place = place.map_or_else(String::new, |place| format!(", in {}", place.path.join(" > ")));
+    format!("; {when} it does the same each time: it meets what other tests leave behind{place}")
+}
+
+/// Two runs of these tests; none if the command does not bear that: a build that wants all its tests says so itself.
+fn twice(runner: &Runner<'_>, only: &BTreeSet<String>) -> Option<[Counted; 2]> {
+    let run = || runner.count(Detail::Numbers, Some(only)).ok()?.ok();
+    Some([run()?, run()?])
 }

@@ -109,6 +109,12 @@ impl Asked<'_> {
         Ok(dump)
     }
 
+    /// All threads, one after the other, with the locks that are told there; `None` if the JVM cannot.
+    fn written_threads(&self) -> anyhow::Result<Option<Dump>> {
+        let written = self.written()?;
+        written.map(|json| Dump::written(&json).map_err(Failure::target)).transpose()
+    }
+
     fn channel(&self) -> Attach<'_> {
         Attach::new(self.target).with_timeout(self.timeout)
     }

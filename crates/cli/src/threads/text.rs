@@ -94,7 +94,10 @@ fn named(lock: &Lock) -> String {
 
 /// A circle, as a person tells it.
 pub fn deadlock(found: &Deadlock<'_>) -> String {
-    let mut out = format!("{} wait for each other:\n", counted(found.circle.len()));
+    let mut out = match found.circle.len() {
+        1 => "1 thread waits for itself:\n".to_owned(),
+        several => format!("{} wait for each other:\n", counted(several)),
+    };
     let behind = found.circle.iter().cycle().skip(1);
     for ((thread, lock), (owner, _)) in found.circle.iter().zip(behind) {
         let who = if found.circle.len() == 1 { "itself".to_owned() } else { format!("\"{}\"", owner.name) };
@@ -110,6 +113,16 @@ pub fn deadlock(found: &Deadlock<'_>) -> String {
 pub fn orphaned(found: &Orphaned<'_>) -> String {
     printable_lines(&format!(
         "\"{}\" waits for {}, which no live thread holds: its holder has ended without letting go of it\n",
+        found.thread.name,
+        named(found.lock)
+    ))
+}
+
+/// A thread that waits for somebody who cannot be seen.
+pub fn unsure(found: &Orphaned<'_>) -> String {
+    printable_lines(&format!(
+        "\"{}\" waits for {}, which no platform thread holds: a virtual thread may, which this JVM does not tell (JDK 26 and \
+         later do)\n",
         found.thread.name,
         named(found.lock)
     ))

@@ -63,6 +63,11 @@ impl Target {
         self.pid
     }
 
+    /// Whether it is there no more.
+    pub fn has_ended(&self) -> bool {
+        Status::read(self.pid).map_or(true, |status| status.has_ended())
+    }
+
     /// Its id, as it sees itself: another one in a container.
     pub fn namespace_pid(&self) -> u32 {
         self.status.namespace_pid

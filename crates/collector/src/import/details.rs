@@ -39,7 +39,11 @@ fn class_of_signature(signature: &str) -> String {
 }
 
 /// What was told of details, by number.
-pub struct Details(HashMap<u32, Detail>);
+pub struct Details {
+    known: HashMap<u32, Detail>,
+    /// Above all numbers that were told.
+    next: u32,
+}
 
 impl Details {
     /// All of them: one that was told in an earlier profile is not told again.
@@ -52,12 +56,35 @@ impl Details {
             }
             _ => None,
         });
-        Details(told.collect())
+        let known: HashMap<u32, Detail> = told.collect();
+        let next = known.keys().max().map_or(1, |last| last.saturating_add(1));
+        Details { known, next }
+    }
+
+    /// One more, which the arena does not tell by itself; returns its number.
+    pub fn add(&mut self, kind: u32, name: &str) -> u32 {
+        let name = class_of_signature(name);
+        let number = self.next;
+        self.next = number.saturating_add(1);
+        self.known.insert(number, Detail { kind, identity: 0, name, method: None });
+        number
     }
 
     /// The leaf below a node that says what it is about; the node itself, if that is nothing in particular.
     pub fn below(&mut self, builder: &mut Builder, node: NodeId, detail: u32, budget: &mut Budget) -> NodeId {
-        let Some(detail) = self.0.get_mut(&detail) else { return node };
+        self.at(builder, node, detail, UNKNOWN_SITE, budget)
+    }
+
+    /// The same, of an instruction of the node's method.
+    pub fn at(
+        &mut self,
+        builder: &mut Builder,
+        node: NodeId,
+        detail: u32,
+        site: i32,
+        budget: &mut Budget,
+    ) -> NodeId {
+        let Some(detail) = self.known.get_mut(&detail) else { return node };
         if !budget.take() {
             budget.refuse();
             return node;
@@ -79,12 +106,15 @@ impl Details {
                 ..MethodSpec::default()
             })
         });
-        builder.child(node, method, UNKNOWN_SITE)
+        builder.child(node, method, site)
     }
 
-    /// A detail in words; `None` if there is none.
-    pub fn text(&self, detail: u32) -> Option<&str> {
-        self.0.get(&detail).map(|detail| detail.name.as_str())
+    /// A detail in words, with what tells it from others of the same name; `None` if there is none.
+    pub fn text(&self, detail: u32) -> Option<String> {
+        self.known.get(&detail).map(|Detail { name, identity, .. }| match identity {
+            0 => name.clone(),
+            identity => format!("{name}@{identity:x}"),
+        })
     }
 }
 

@@ -7,6 +7,8 @@ use quipu_arena::record::Record;
 use quipu_arena::sampled::Event;
 use quipu_classfile::mutf8;
 
+use super::details::Details;
+
 /// A kind of event.
 #[derive(Debug, Clone)]
 pub struct EventKind {
@@ -28,11 +30,16 @@ impl EventKind {
         told.collect()
     }
 
-    /// What is told of an event: its numbers by name, and what it was about.
-    pub fn details(&self, event: &Event, about: Option<&str>) -> Vec<(String, String)> {
+    /// What is told of an event: its numbers by name, and what it was about. A number whose name begins with `@` is that of
+    /// something that was told, as what an event is about is.
+    pub fn details(&self, event: &Event, details: &Details) -> Vec<(String, String)> {
         let values = self.values.iter().zip(event.values);
-        let numbers =
-            values.filter(|(name, _)| !name.is_empty()).map(|(name, n)| (name.clone(), n.to_string()));
-        numbers.chain(about.map(|about| ("what".to_owned(), about.to_owned()))).collect()
+        let told = values.filter(|(name, _)| !name.is_empty()).filter_map(|(name, n)| {
+            match name.strip_prefix('@') {
+                None => Some((name.clone(), n.to_string())),
+                Some(name) => Some((name.to_owned(), details.text(u32::try_from(n).ok()?)?)),
+            }
+        });
+        told.chain(details.text(event.detail).map(|about| ("what".to_owned(), about))).collect()
     }
 }

@@ -17,11 +17,17 @@ use super::symbols::Symbols;
 pub struct Rewritten {
     pub id: MethodId,
     pub sampled: bool,
+    /// Whether it was timed, and by its own clock.
+    pub timed: Option<OwnClock>,
     /// How its nodes are read.
     pub counting: Counting,
     /// Bytecode index of each slot's call site, from slot 1 on; empty if slots are not sites.
     pub sites: Vec<u16>,
 }
+
+/// Whether a method that was timed looks at the clock itself; the time of one that does not is its caller's.
+#[derive(Clone, Copy)]
+pub struct OwnClock(pub bool);
 
 /// All methods.
 pub struct Methods {
@@ -32,6 +38,7 @@ pub struct Methods {
     symbols: Symbols,
     functions: HashMap<u64, MethodId>,
     nameless: HashSet<MethodId>,
+    glue: HashSet<MethodId>,
     marks: HashMap<u64, MethodId>,
 }
 
@@ -44,6 +51,7 @@ impl Methods {
             symbols: Symbols::of(contents),
             functions: HashMap::new(),
             nameless: HashSet::new(),
+            glue: HashSet::new(),
             marks: HashMap::new(),
         };
         methods.read_rewritten(contents, builder);
@@ -73,6 +81,8 @@ impl Methods {
                     let rewritten = Rewritten {
                         id: builder.method(spec),
                         sampled: flags & flag::SAMPLED != 0,
+                        timed: (flags & flag::TIMED != 0)
+                            .then_some(OwnClock(flags & flag::WITHOUT_CLOCK == 0)),
                         counting: Counting::of(record).unwrap_or_default().1,
                         sites: words(sites).collect(),
                     };
@@ -98,7 +108,12 @@ impl Methods {
                 flags: if native == 1 { MethodFlags::NATIVE } else { MethodFlags::NONE },
                 ..MethodSpec::default()
             };
-            self.on_stacks.insert(code, builder.method(spec));
+            let is_glue = is_glue(spec.class);
+            let method = builder.method(spec);
+            self.on_stacks.insert(code, method);
+            if is_glue {
+                self.glue.insert(method);
+            }
         }
     }
 
@@ -115,6 +130,12 @@ impl Methods {
     /// Whether it stands for all code of a library that has no names.
     pub fn is_nameless(&self, method: MethodId) -> bool {
         self.nameless.contains(&method)
+    }
+
+    /// Whether the JDK has made it to get from a call to what is called, at a lambda or a method handle: it is no method of the
+    /// program, and passed through where calls are counted.
+    pub fn is_glue(&self, method: MethodId) -> bool {
+        self.glue.contains(&method)
     }
 
     /// The method of a frame, or what stands in its place.
@@ -165,6 +186,15 @@ pub fn foreign(builder: &mut Builder, name: &str) -> MethodId {
     builder.method(MethodSpec { name, flags: MethodFlags::FOREIGN, ..MethodSpec::default() })
 }
 
+/// Whether all methods of a class, by its name with dots, are made by the JDK for lambdas and method handles.
+fn is_glue(class: &str) -> bool {
+    let of_handles = class.strip_prefix("java.lang.invoke.");
+    let of_handles = of_handles.is_some_and(|name| {
+        name.starts_with("LambdaForm$") || name.ends_with("$Holder") || name.contains("$Species_")
+    });
+    of_handles || class.contains("$$Lambda")
+}
+
 fn line_table(bytes: &[u8]) -> Vec<Line> {
     let pairs = bytes.chunks_exact(4).filter_map(|b| {
         let (first, second) = b.split_at(2);
@@ -175,4 +205,25 @@ fn line_table(bytes: &[u8]) -> Vec<Line> {
 
 fn words(bytes: &[u8]) -> impl Iterator<Item = u16> + '_ {
     bytes.chunks_exact(2).filter_map(|b| b.try_into().ok().map(u16::from_ne_bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_glue;
+
+    #[test]
+    fn what_lambdas_and_handles_are_made_of_is_no_method_of_the_program() {
+        let glue = [
+            "Foo$$Lambda/0x00007f1304001440",
+            "com.acme.Foo$$Lambda$14/0x0000000800066840",
+            "Foo$$Lambda$1/1324119927",
+            "java.lang.invoke.Invokers$Holder",
+            "java.lang.invoke.LambdaForm$MH/0x00007f1304004000",
+            "java.lang.invoke.LambdaForm$DMH001",
+        ];
+        assert!(glue.iter().all(|class| is_glue(class)));
+        for class in ["Foo", "Foo$Lambda", "java.lang.invoke.MethodType", "com.acme.Foo$Holder"] {
+            assert!(!is_glue(class), "{class}");
+        }
+    }
 }

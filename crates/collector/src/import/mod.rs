@@ -7,16 +7,21 @@
 //!
 //! - `methods` are named where they were rewritten, and where they were met on a stack;
 //! - `threads` are in groups, the same for all kinds;
-//! - `nodes` have what was counted;
+//! - `nodes` have what was counted, and what instruments add to it (`columns`);
 //! - `samples` are put where there are nodes already, or make their own; what they are of is declared (`metrics`), what they
 //!   are about is a leaf below them (`details`);
+//! - `ledgers` have what instructions did that are told apart, in the same nodes;
+//! - `executions` are how long those of roots took;
 //! - `events` are the timeline;
-//! - `probes` are what counting itself costs, which is taken off.
+//! - `probes` are what counting itself costs, which is taken off, and `times` what taking times costs.
 
 mod budget;
+mod columns;
 mod details;
 mod events;
+mod executions;
 mod kernel;
+mod ledgers;
 mod methods;
 mod metrics;
 mod nodes;
@@ -24,6 +29,7 @@ mod probes;
 mod samples;
 mod symbols;
 mod threads;
+mod times;
 
 use std::collections::HashMap;
 
@@ -32,6 +38,7 @@ use quipu_arena::record::Record;
 use quipu_classfile::mutf8;
 use quipu_profile::{Builder, Profile};
 
+use columns::Columns;
 use methods::Methods;
 pub use nodes::{CHARGED_METRIC, LOADING_SUFFIX, SAMPLES_METRIC, WITHOUT_CONTEXTS};
 use threads::Threads;
@@ -44,9 +51,13 @@ pub fn profile(bytes: &[u8]) -> Result<Profile, NotAnArena> {
 /// Counts at one moment, to be taken off those at a later one.
 #[derive(Debug, Default)]
 pub struct Baseline {
+    /// When the profile began: what another profile has counted is nothing to this one.
+    began: u64,
     /// Calls, bytecodes and what was charged, by offset.
     nodes: HashMap<u64, [u64; 3]>,
+    columns: columns::Before,
     samples: samples::Before,
+    ledgers: ledgers::Before,
 }
 
 impl Baseline {
@@ -55,8 +66,11 @@ impl Baseline {
         let contents = Contents::read(bytes)?;
         let count = |node: &Node| (node.at, [node.calls, node.bytecodes, node.charged]);
         Ok(Baseline {
+            began: contents.began(),
             nodes: contents.nodes.iter().map(count).collect(),
+            columns: columns::Before::of(&contents),
             samples: samples::Before::of(&contents),
+            ledgers: ledgers::Before::of(&contents),
         })
     }
 }
@@ -64,7 +78,9 @@ impl Baseline {
 /// Reads what an arena has counted since a baseline.
 pub fn profile_since(bytes: &[u8], baseline: Option<&Baseline>) -> Result<Profile, NotAnArena> {
     let mut contents = Contents::read(bytes)?;
+    let baseline = baseline.filter(|before| before.began == contents.began());
     if let Some(before) = baseline {
+        before.ledgers.take_off(&mut contents);
         for node in &mut contents.nodes {
             if let Some([calls, bytecodes, charged]) = before.nodes.get(&node.at) {
                 node.calls = node.calls.wrapping_sub(*calls);
@@ -80,12 +96,14 @@ pub fn profile_since(bytes: &[u8], baseline: Option<&Baseline>) -> Result<Profil
     describe(&contents, &mut builder);
     // A profile that was only sampled has no counts, and does not say that they were zero. What code that an earlier profile
     // instrumented still counts is not part of it.
-    let placed = if counts(&contents) {
-        nodes::feed(&contents, &methods, &mut threads, &taken, &mut builder)
-    } else {
-        nodes::Placed::default()
-    };
+    let columns = Columns::read(&contents, &mut builder);
+    let none = columns::Before::default();
+    let before = baseline.map_or(&none, |before| &before.columns);
+    let clock = times::Clock::read(&contents);
+    let counts = nodes::Counts { exact: counts(&contents), clock, columns, before };
+    let placed = nodes::feed(&contents, counts, &methods, &mut threads, &taken, &mut builder);
     let beyond = samples::feed(&contents, &taken, &mut methods, &mut threads, &placed, &mut builder);
+    let beyond = beyond + ledgers::feed(&contents, &methods, &mut threads, &placed, &mut builder);
     let lost = &mut builder.meta.lost;
     let damage = &contents.damage;
     for (cause, n) in [
@@ -102,6 +120,7 @@ pub fn profile_since(bytes: &[u8], baseline: Option<&Baseline>) -> Result<Profil
         }
     }
     let mut profile = builder.finish();
+    times::correct(&mut profile, &clock);
     let picos = contents.facts(b"probe.picos").filter_map(|text| mutf8::decode(text).parse().ok()).last();
     if let Some(picos) = picos {
         probes::correct(&mut profile, picos);
@@ -114,7 +133,7 @@ fn counts(contents: &Contents<'_>) -> bool {
     let mut kinds = contents.facts(b"kind").peekable();
     match kinds.peek() {
         None => contents.sampled.samples.is_empty(),
-        Some(_) => kinds.any(|kind| kind == b"exact" || kind == b"bytecodes"),
+        Some(_) => kinds.any(|kind| [&b"exact"[..], b"bytecodes", b"root"].contains(&kind)),
     }
 }
 
@@ -134,8 +153,13 @@ fn describe(contents: &Contents<'_>, builder: &mut Builder) {
                     key if key.starts_with("option.") => {
                         builder.meta.options.push((key.trim_start_matches("option.").to_owned(), value));
                     }
-                    key if key.starts_with("start.") => builder.run.extra.push((key.to_owned(), value)),
-                    key if key == "kind" || key.starts_with("sampling.") || key.starts_with("probe.") => {}
+                    key if key == "kind"
+                        || ["sampling.", "probe.", "counts.", "root.cost."]
+                            .iter()
+                            .any(|of| key.starts_with(of)) => {}
+                    key if key.starts_with("start.") || key.starts_with("root.") => {
+                        builder.run.extra.push((key.to_owned(), value));
+                    }
                     _ => builder.meta.extra.push((key, value)),
                 }
             }

@@ -8,9 +8,11 @@ use quipu_profile::{
     Block, Builder, MethodId, MethodSpec, MetricId, MetricSpec, NodeId, ThreadId, UNKNOWN_SITE, Unit,
 };
 
+use super::columns::{self, Columns};
 use super::methods::Methods;
 use super::samples::Taken;
 use super::threads::Threads;
+use super::times::{Clock, Times};
 
 /// Suffix of the tree that has what a thread did to load and link classes.
 pub const LOADING_SUFFIX: &str = " [class loading]";
@@ -28,7 +30,7 @@ pub const SAMPLES_METRIC: &str = "samples.bytecodes";
 /// Where nodes of the arena are in the profile, for samples that were taken in their contexts.
 #[derive(Default)]
 pub struct Placed {
-    /// How many nodes had a method without a record, or derived contexts without number.
+    /// How many nodes had a method without a record, or derived contexts or leaves without number.
     pub unnamed: u64,
     /// First and last byte of each node that can have published a slot, and its number; in order.
     ranges: Vec<(u64, u64, u32)>,
@@ -98,33 +100,52 @@ impl Placed {
 }
 
 /// The metrics of a profile.
+#[derive(Default)]
 struct Metrics {
     /// Calls and bytecodes.
     counts: Option<(MetricId, MetricId)>,
     samples: Option<MetricId>,
     allocations: Option<MetricId>,
     charged: Option<MetricId>,
+    times: Option<Times>,
+}
+
+/// What nodes have counted that belongs to the profile.
+pub struct Counts<'a> {
+    /// Calls and bytecodes, or samples of them, or times.
+    pub exact: bool,
+    /// What it took to take times.
+    pub clock: Clock,
+    pub columns: Columns,
+    /// What columns had when the profile began.
+    pub before: &'a columns::Before,
 }
 
 /// Puts all nodes into the builder that have counted something, or in which there are samples.
 pub fn feed(
     contents: &Contents<'_>,
+    mut counts: Counts<'_>,
     methods: &Methods,
     threads: &mut Threads,
     taken: &Taken<'_>,
     builder: &mut Builder,
 ) -> Placed {
     let mut placed = Placed::default();
-    let mut live = live(&contents.nodes);
+    if !counts.exact && counts.columns.is_empty() {
+        return placed;
+    }
+    let mut live = live(contents, &counts);
     // Without samples there is no need for a way from them to nodes.
-    let sampled = !taken.is_empty();
+    let sampled = !taken.is_empty() || !contents.ledgers.is_empty();
     if sampled {
         placed.ranges = ranges(&contents.nodes);
-        for slot in taken.published() {
+        let in_ledgers = contents.ledgers.iter().map(|entry| entry.slot);
+        for slot in taken.published().chain(in_ledgers) {
             revive(&contents.nodes, &placed.ranges, slot, &mut live);
         }
     }
-    let metrics = Metrics::of(contents, methods, &live, builder);
+    let metrics =
+        if counts.exact { Metrics::of(contents, methods, &live, builder) } else { Metrics::default() };
     // One record could give a million callees to each of a million nodes; a real arena is larger than its profile.
     let mut derivable = usize::try_from(contents.size()).unwrap_or(usize::MAX);
     let charges = metrics.charged.is_some();
@@ -150,6 +171,13 @@ pub fn feed(
             }
             continue;
         };
+        counts.columns.feed(contents, counts.before, node, here.node, builder);
+        if let (Some(clock), Some(times)) = (method.timed, &metrics.times) {
+            let caller = node.parent.and_then(|parent| contents.nodes.get(parent as usize));
+            let is_root = caller.is_none_or(|caller| caller.parent.is_none());
+            times.add(builder, &counts.clock, (node.calls, node.bytecodes), clock, here.node, is_root);
+            continue;
+        }
         if let (true, Some(samples)) = (method.sampled, metrics.samples) {
             builder.add(here.node, samples, node.bytecodes);
         }
@@ -174,10 +202,9 @@ pub fn feed(
                 placed.context(here.context, derived.id, UNKNOWN_SITE, leaf);
             }
         }
+        let Some(allocations) = metrics.allocations else { continue };
         for (block, count) in method.counting.blocks.iter().zip(contents.block_counts(node)) {
-            if let Some(allocations) = metrics.allocations {
-                builder.add(here.node, allocations, block.allocated(count));
-            }
+            builder.add(here.node, allocations, block.allocated(count));
             // Without all the others, a block that allocates says nothing about lines.
             if block.instructions > 0 {
                 let (bci, instructions) = (block.bci.into(), block.instructions.into());
@@ -185,6 +212,7 @@ pub fn feed(
             }
         }
     }
+    placed.unnamed += counts.columns.refused();
     placed
 }
 
@@ -253,8 +281,12 @@ impl Metrics {
     /// The metrics that the nodes which have counted something have; without any, those that the methods would have.
     fn of(contents: &Contents<'_>, methods: &Methods, live: &[bool], builder: &mut Builder) -> Metrics {
         let counted = contents.nodes.iter().zip(live).filter(|(_, live)| **live);
-        let mut sampled: Vec<bool> =
-            counted.filter_map(|(node, _)| methods.with_id(node.method)).map(|m| m.sampled).collect();
+        if contents.facts(b"kind").any(|kind| kind == b"root") {
+            return Metrics { times: Some(Times::declare(builder)), ..Metrics::default() };
+        }
+        let methods_of_nodes = counted.filter_map(|(node, _)| methods.with_id(node.method));
+        let untimed = methods_of_nodes.filter(|method| method.timed.is_none());
+        let mut sampled: Vec<bool> = untimed.map(|method| method.sampled).collect();
         if sampled.is_empty() {
             sampled = vec![methods.rewritten().any(|method| method.sampled)];
         }
@@ -265,27 +297,32 @@ impl Metrics {
         let samples = sampled
             .contains(&true)
             .then(|| builder.metric(MetricSpec::sampled(SAMPLES_METRIC, Unit::Count, 1)));
-        let has_blocks = methods.rewritten().any(|method| !method.counting.blocks.is_empty());
+        // Methods that only an earlier profile rewrote may still have theirs. Arenas that were written without an agent have one
+        // profile.
+        let of_this =
+            contents.facts(b"counts.blocks").next().is_some() || contents.facts(b"kind").next().is_none();
+        let has_blocks = of_this && methods.rewritten().any(|method| !method.counting.blocks.is_empty());
         let charges = contents.nodes.iter().any(|node| node.charged > 0);
         Metrics {
             counts,
             samples,
             allocations: has_blocks.then(|| builder.metric(MetricSpec::allocations())),
             charged: charges.then(|| builder.metric(MetricSpec::exact(CHARGED_METRIC, Unit::Bytecodes))),
+            times: None,
         }
     }
 }
 
 /// Which nodes have counted something, they or some context below them. The others were opened before the profile
 /// began, or are roots of which nothing grew.
-fn live(nodes: &[Node]) -> Vec<bool> {
+fn live(contents: &Contents<'_>, counts: &Counts<'_>) -> Vec<bool> {
+    let nodes = &contents.nodes;
     let mut live = vec![false; nodes.len()];
     // Children come after their parents.
     for (i, node) in nodes.iter().enumerate().rev() {
         let counted = live.get(i).copied().unwrap_or(false)
-            || node.calls != 0
-            || node.bytecodes != 0
-            || node.charged != 0;
+            || (counts.exact && (node.calls | node.bytecodes | node.charged) != 0)
+            || counts.columns.counted(contents, counts.before, node);
         if counted {
             for at in [Some(i), node.parent.map(|parent| parent as usize)].into_iter().flatten() {
                 if let Some(flag) = live.get_mut(at) {

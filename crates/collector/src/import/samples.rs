@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use quipu_arena::layout::{CAUSES, frame, parts, run_state};
 use quipu_arena::reader::Contents;
 use quipu_arena::record::Record;
-use quipu_arena::sampled::{Context, Event, Sample};
+use quipu_arena::sampled::{Context, Event, Sample, Watched};
 use quipu_classfile::mutf8;
 use quipu_profile::{
     Builder, Event as Told, LabelsId, MetricId, MetricSpec, NO_BCI, NO_LABELS, NO_NODE, NO_THREAD, NodeId,
@@ -17,7 +17,7 @@ use super::budget::Budget;
 use super::details::Details;
 use super::events::EventKind;
 use super::methods::{Methods, foreign};
-use super::metrics::Declared;
+use super::metrics::{Declared, count_variance, variance};
 use super::nodes::{Counted, Placed};
 use super::threads::Threads;
 
@@ -52,6 +52,8 @@ pub struct Taken<'c> {
     contents: &'c Contents<'c>,
     samples: Vec<&'c Sample>,
     events: Vec<&'c Event>,
+    /// Objects that have survived and are there: other than samples, not since a moment, but now.
+    objects: Vec<&'c Watched>,
     /// When sampling began, if it began in this profile.
     began: Option<u64>,
     walks: u64,
@@ -71,6 +73,7 @@ impl<'c> Taken<'c> {
             contents,
             samples: contents.sampled.samples.iter().filter(of_this).collect(),
             events: contents.sampled.events.iter().filter(event_of_this).collect(),
+            objects: contents.sampled.objects.iter().filter(|object| object.age > 0).collect(),
             began: beginnings(contents).filter(|&time| time > before.time).min(),
             walks: contents.header.walks.saturating_sub(before.walks),
             lost: lost
@@ -82,18 +85,22 @@ impl<'c> Taken<'c> {
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.samples.is_empty()
+        self.samples.is_empty() && self.objects.is_empty()
+    }
+
+    fn all_samples(&self) -> impl Iterator<Item = &Sample> {
+        self.samples.iter().copied().chain(self.objects.iter().map(|object| &object.made))
     }
 
     /// Ids of the threads that have samples of their own, apart from those in contexts that were published.
     pub fn threads(&self) -> HashSet<u32> {
         let of_events = self.events.iter().map(|event| event.thread).filter(|&thread| thread != 0);
-        self.samples.iter().map(|sample| sample.thread).chain(of_events).collect()
+        self.all_samples().map(|sample| sample.thread).chain(of_events).collect()
     }
 
     /// Slots that threads had published when they were sampled; some of them many times.
     pub fn published(&self) -> impl Iterator<Item = u64> + '_ {
-        let contexts = self.samples.iter().map(|sample| sample.context);
+        let contexts = self.all_samples().map(|sample| sample.context);
         let of_events = self.events.iter().filter_map(|event| event.context);
         contexts.chain(of_events).filter_map(|context| Some(published(self.contents, context)?.slot))
     }
@@ -149,19 +156,57 @@ pub fn feed(
         event_kinds: EventKind::read(contents),
         budget: Budget::of(contents.size()),
         undeclared: 0,
+        ages: HashMap::new(),
     };
-    for sample in &taken.samples {
-        let (samples, stand_for) = feeder.counts.entry(sample.metric).or_default();
-        (*samples, *stand_for) = (*samples + 1, *stand_for + u64::from(sample.count));
+    let all = whole(&taken.samples);
+    for sample in all.iter().chain(taken.objects.iter().map(|object| &object.made)) {
+        let Some(declared) = feeder.declared.get(&sample.metric) else { continue };
+        let [_, of_count] = variances(sample, declared.weighted().unwrap_or(0));
+        let (sum, variance) = feeder.counts.entry(sample.metric).or_default();
+        *sum = sum.saturating_add(sample.count.into());
+        *variance = variance.saturating_add(of_count);
     }
     feeder.declare();
-    for sample in &taken.samples {
+    for sample in &all {
         feeder.feed(sample);
     }
+    for object in &taken.objects {
+        // Of what is seen of it now, the age is what tells it apart.
+        let node = feeder.feed(&Sample { state: object.age, ..object.made });
+        feeder
+            .ages
+            .entry(node.unwrap_or(NO_NODE))
+            .and_modify(|age| *age = object.age.max(*age))
+            .or_insert(object.age);
+    }
+    feeder.feed_growth();
     for event in &taken.events {
         feeder.feed_event(event);
     }
     feeder.budget.refused() + feeder.undeclared
+}
+
+/// Samples, with those that stand for nothing by themselves added to what they go on with: a thread that was woken in vain goes on
+/// to wait for the same.
+fn whole(samples: &[&Sample]) -> Vec<Sample> {
+    let mut whole: Vec<Sample> = Vec::with_capacity(samples.len());
+    // Only what has such parts is kept in mind.
+    let goes_on: HashSet<u32> =
+        samples.iter().filter(|sample| sample.count == 0).map(|sample| sample.metric).collect();
+    let mut last: HashMap<(u32, u32, u32), usize> = HashMap::new();
+    for &&sample in samples {
+        let key = (sample.thread, sample.metric, sample.detail);
+        let before = last.get(&key).filter(|_| sample.count == 0).and_then(|&at| whole.get_mut(at));
+        if let Some(before) = before {
+            before.value = before.value.saturating_add(sample.value);
+            continue;
+        }
+        if goes_on.contains(&sample.metric) {
+            last.insert(key, whole.len());
+        }
+        whole.push(sample);
+    }
+    whole
 }
 
 fn describe(contents: &Contents<'_>, taken: &Taken<'_>, builder: &mut Builder) {
@@ -219,6 +264,9 @@ enum Measured {
     Part(&'static str),
     /// Numbers of occurrences.
     Count,
+    /// The variances of both.
+    Variance,
+    CountVariance,
 }
 
 /// What kind of code ran, by the youngest frame.
@@ -230,6 +278,35 @@ fn tier(kind: u32) -> &'static str {
         frame::NATIVE | frame::FOREIGN => "native",
         _ => "unknown",
     }
+}
+
+/// The variances of what a sample stands for, of its value and of its count.
+fn variances(sample: &Sample, period: u64) -> [u64; 2] {
+    [variance(sample.value, period), count_variance(sample.count)]
+}
+
+/// The event that says what objects of a class took after one collection and another, in its leaf.
+const GROWTH_EVENT: &str = "live.growth";
+
+/// Samples of calls: of what was entered, by the edge that leads to it.
+const CALLS: &str = "samples.calls";
+/// Methods that a lambda or a method handle leads through, one after the other; more than there ever are.
+const MOST_GLUE: usize = 64;
+
+/// The group of an age: the least number of collections.
+fn age_group(age: u32) -> &'static str {
+    const NAMES: [&str; parts::AGES.len()] = ["age-1", "age-2", "age-4", "age-8", "age-16", "age-64"];
+    let at = parts::AGES.iter().rposition(|&least| least <= age).unwrap_or(0);
+    NAMES[at]
+}
+
+/// What of a stack is in a context.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Through {
+    /// All frames.
+    Nothing,
+    /// What lambdas and method handles are made of is passed through, as where calls are counted by inserted code.
+    Glue,
 }
 
 /// Where a sample belongs.
@@ -257,10 +334,10 @@ struct Feeder<'a> {
     /// Where a context is that leads through nodes with counts; none if it does not.
     counted: HashMap<(ThreadId, u32), Option<Place>>,
     /// Node of a context in a thread's tree.
-    nodes: HashMap<(ThreadId, u32), NodeId>,
+    nodes: HashMap<(ThreadId, u32, Through), NodeId>,
     declared: HashMap<u32, Declared>,
     metrics: HashMap<(u32, Measured), MetricId>,
-    /// Samples that stand for occurrences, by metric, and how many they stand for.
+    /// How many occurrences samples stand for, by metric, and the variance of that.
     counts: HashMap<u32, (u64, u64)>,
     details: Details,
     event_kinds: HashMap<u32, EventKind>,
@@ -268,6 +345,8 @@ struct Feeder<'a> {
     budget: Budget,
     /// Samples and events of something that was never declared.
     undeclared: u64,
+    /// How many collections the oldest object has survived, by leaf.
+    ages: HashMap<NodeId, u32>,
 }
 
 impl Feeder<'_> {
@@ -280,23 +359,34 @@ impl Feeder<'_> {
             if self.declared.get(&id).is_some_and(|declared| !declared.count.is_empty()) {
                 self.metric(id, Measured::Count);
             }
+            if self.declared.get(&id).is_some_and(|declared| declared.weighted().is_some()) {
+                self.metric(id, Measured::Variance);
+                self.metric(id, Measured::CountVariance);
+            }
         }
     }
 
-    fn feed(&mut self, sample: &Sample) {
+    /// Adds a sample to its leaf, which is returned.
+    fn feed(&mut self, sample: &Sample) -> Option<NodeId> {
         let Some(declared) = self.declared.get(&sample.metric) else {
             self.undeclared += 1;
-            return;
+            return None;
         };
         let kind = self.context(sample.context).map_or(0, |context| context.kind);
         // A part is told by itself and in the sum of all.
         let part = match declared.parts {
             parts::TIERS => Some(tier(kind)),
+            parts::AGE => Some(age_group(sample.state)),
             parts::STATES => Some(run_state::NAMES.get(sample.state as usize).copied().unwrap_or("unknown")),
             _ => None,
         };
+        let through = if declared.name == CALLS { Through::Glue } else { Through::Nothing };
+        let weighted = declared.weighted().map(|period| variances(sample, period));
         let (by_time, counts) = (declared.parts != parts::TIERS, !declared.count.is_empty());
-        let Place { thread, node, bci } = self.place(sample.thread, sample.context);
+        if through == Through::Glue && self.enters_glue(sample.context) {
+            return None;
+        }
+        let Place { thread, node, bci } = self.place(sample.thread, sample.context, through);
         let node = self.details.below(self.builder, node, sample.detail, &mut self.budget);
         let time = sample.time.saturating_sub(self.base);
         let labels = self.labels(sample.labels);
@@ -304,6 +394,8 @@ impl Feeder<'_> {
             Some((Measured::All, sample.value, true)),
             part.map(|part| (Measured::Part(part), sample.value, by_time)),
             counts.then_some((Measured::Count, sample.count.into(), true)),
+            weighted.map(|[of_value, _]| (Measured::Variance, of_value, true)),
+            weighted.map(|[_, of_count]| (Measured::CountVariance, of_count, true)),
         ];
         for (measured, value, timed) in measured.into_iter().flatten() {
             let Some(metric) = self.metric(sample.metric, measured) else { continue };
@@ -312,6 +404,31 @@ impl Feeder<'_> {
                 let bci = bci.unwrap_or(NO_BCI);
                 self.builder.sample(Timed { time, thread, node, metric, value, labels, bci });
             }
+        }
+        Some(node)
+    }
+
+    /// What objects took after one collection and another, by leaf: an event of each. Several threads may have the same.
+    fn feed_growth(&mut self) {
+        let sampled = &self.contents.sampled;
+        let mut by_leaf: BTreeMap<NodeId, (ThreadId, Vec<u64>)> = BTreeMap::new();
+        for growth in &sampled.growth {
+            let Place { thread, node, .. } = self.place(growth.thread, growth.context, Through::Nothing);
+            let node = self.details.below(self.builder, node, growth.detail, &mut self.budget);
+            let (_, points) = by_leaf.entry(node).or_insert_with(|| (thread, Vec::new()));
+            points.resize(points.len().max(growth.points.len()), 0);
+            points.iter_mut().zip(&growth.points).for_each(|(sum, point)| *sum = sum.saturating_add(*point));
+        }
+        let list = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" ");
+        let collections = list(&sampled.collections);
+        for (node, (thread, points)) in by_leaf {
+            let age = self.ages.get(&node).copied().unwrap_or(0).to_string();
+            let details = [("age", &age), ("bytes", &list(&points)), ("collections", &collections)]
+                .map(|(key, value)| (self.builder.string(key), self.builder.string(value)));
+            let mut details = details.to_vec();
+            details.sort_unstable();
+            let name = self.builder.string(GROWTH_EVENT);
+            self.builder.event(Told { time: 0, duration: 0, thread, node, name, details });
         }
     }
 
@@ -322,14 +439,14 @@ impl Feeder<'_> {
         };
         let (thread, node) = match event.context {
             Some(context) => {
-                let Place { thread, node, .. } = self.place(event.thread, context);
+                let Place { thread, node, .. } = self.place(event.thread, context, Through::Nothing);
                 (thread, node)
             }
             None if event.thread == 0 => (NO_THREAD, NO_NODE),
             None => (self.threads.of_sample(self.builder, event.thread), NO_NODE),
         };
         let name = self.builder.string(&kind.name);
-        let details = kind.details(event, self.details.text(event.detail)).into_iter();
+        let details = kind.details(event, &self.details).into_iter();
         let details = details.map(|(key, value)| (self.builder.string(&key), self.builder.string(&value)));
         let mut details: Vec<_> = details.collect();
         details.sort_unstable();
@@ -337,7 +454,17 @@ impl Feeder<'_> {
         self.builder.event(Told { time, duration, thread, node, name, details });
     }
 
-    fn place(&mut self, thread: u32, context: u32) -> Place {
+    /// Whether what runs is nothing that is called by the program.
+    fn enters_glue(&mut self, context: u32) -> bool {
+        self.context(context).is_some_and(|frame| self.is_glue(frame))
+    }
+
+    fn is_glue(&mut self, frame: Context) -> bool {
+        let method = self.methods.of_frame(self.builder, frame);
+        self.methods.is_glue(method)
+    }
+
+    fn place(&mut self, thread: u32, context: u32, through: Through) -> Place {
         if let Some(found) = published(self.contents, context)
             && let Some(place) = self.place_published(&found)
         {
@@ -347,7 +474,7 @@ impl Feeder<'_> {
         if let Some(place) = self.counted(thread, context) {
             return place;
         }
-        let node = self.node(thread, context);
+        let node = self.node(thread, context, through);
         let youngest = self.context(context).filter(|youngest| is_java(youngest.kind));
         Place { thread, node, bci: youngest.and_then(|youngest| youngest.bci) }
     }
@@ -448,8 +575,11 @@ impl Feeder<'_> {
                 MetricSpec { name: format!("{}.{part}", declared.name), ..declared.spec() }
             }
             Measured::Count => {
-                declared.count_spec(self.counts.get(&id).map_or(1, |(n, sum)| sum / n.max(&1)))
+                // So that the error of the whole is right.
+                declared.count_spec(self.counts.get(&id).map_or(1, |(sum, variance)| variance / sum.max(&1)))
             }
+            Measured::Variance => declared.spec().variance(),
+            Measured::CountVariance => declared.count_spec(1).variance(),
         };
         let metric = self.builder.metric(spec);
         self.metrics.insert((id, measured), metric);
@@ -457,12 +587,12 @@ impl Feeder<'_> {
     }
 
     /// The node of a context. Stacks can be thousands deep, so this does not recurse.
-    fn node(&mut self, thread: ThreadId, context: u32) -> NodeId {
+    fn node(&mut self, thread: ThreadId, context: u32, through: Through) -> NodeId {
         let mut missing = Vec::new();
         let mut at = Some(context);
         let mut node = self.builder.root(thread);
         while let Some(context) = at {
-            if let Some(&known) = self.nodes.get(&(thread, context)) {
+            if let Some(&known) = self.nodes.get(&(thread, context, through)) {
                 node = known;
                 break;
             }
@@ -475,7 +605,17 @@ impl Feeder<'_> {
         }
         for context in missing.into_iter().rev() {
             let Some(frame) = self.context(context) else { continue };
-            let caller = frame.parent.and_then(|parent| self.context(parent));
+            let mut caller = frame.parent.and_then(|parent| self.context(parent));
+            if through == Through::Glue {
+                if self.is_glue(frame) {
+                    self.nodes.insert((thread, context, through), node);
+                    continue;
+                }
+                for _ in 0..MOST_GLUE {
+                    let Some(glue) = caller.filter(|&caller| self.is_glue(caller)) else { break };
+                    caller = glue.parent.and_then(|parent| self.context(parent));
+                }
+            }
             let method = self.methods.of_frame(self.builder, frame);
             // Code of a library without names is one place, however deep.
             let above = caller.filter(|caller| caller.kind == frame::FOREIGN);
@@ -485,7 +625,7 @@ impl Feeder<'_> {
                 let site = caller.filter(|_| self.sites).and_then(|caller| i32::try_from(caller.bci?).ok());
                 node = self.builder.child(node, method, site.unwrap_or(UNKNOWN_SITE));
             }
-            self.nodes.insert((thread, context), node);
+            self.nodes.insert((thread, context, through), node);
         }
         node
     }

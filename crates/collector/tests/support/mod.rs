@@ -1,14 +1,15 @@
-//! Real JVMs to look at: started by a test, ended with it, by their own id.
+//! Real JVMs to look at: started by a test, ended with it, by their own id. Each has a time in which it must end.
 
 #[path = "../../../jvm/gen/jdks.rs"]
 pub mod jdks;
 
 use jdks::Jdk;
+use quipu_e2e::{Child, Command};
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 use tempfile::TempDir;
 
 const IDLE: &str = "public class Idle {

@@ -1,7 +1,7 @@
 //! What samplers and tallies put into an arena, by hand.
 
 use quipu_arena::append::{Context, Event, Sample};
-use quipu_arena::layout::{self, chunk, context, event, header, sample, tally};
+use quipu_arena::layout::{self, chunk, context, event, growth, header, object, sample, tally};
 
 use crate::arena::Arena;
 
@@ -35,6 +35,36 @@ impl Arena {
             put(sample::METRIC, &(u32::from(new.metric) | new.state << 16).to_ne_bytes());
         }
         self.chunk(layout::CHUNK_SAMPLES, 0, &bytes);
+    }
+
+    /// Objects that are watched, as samples of when they were made, each of an age; and a series of two points for each.
+    pub fn objects(&mut self, objects: &[(Sample, u32)]) {
+        let (mut bytes, mut series) = (Vec::new(), Vec::new());
+        for (new, age) in objects {
+            let mut room = vec![0; object::SIZE as usize];
+            let mut put = |at: u64, value: &[u8]| room[at as usize..][..value.len()].copy_from_slice(value);
+            put(sample::TIME, &new.time.to_ne_bytes());
+            put(sample::VALUE, &new.value.to_ne_bytes());
+            put(sample::CONTEXT, &new.context.to_ne_bytes());
+            put(sample::THREAD, &new.thread.to_ne_bytes());
+            put(sample::COUNT, &new.count.to_ne_bytes());
+            put(sample::DETAIL, &new.detail.to_ne_bytes());
+            put(sample::METRIC, &u32::from(new.metric).to_ne_bytes());
+            put(object::BORN, &3_u32.to_ne_bytes());
+            put(object::SEEN, &(3 + age).to_ne_bytes());
+            bytes.extend(room);
+            let mut room = vec![0; growth::SIZE as usize];
+            let mut put = |at: u64, value: &[u8]| room[at as usize..][..value.len()].copy_from_slice(value);
+            put(growth::CONTEXT, &new.context.to_ne_bytes());
+            put(growth::THREAD, &new.thread.to_ne_bytes());
+            put(growth::DETAIL, &new.detail.to_ne_bytes());
+            put(growth::WHAT, &(growth::BYTES | 2 << 16).to_ne_bytes());
+            put(growth::POINTS, &7_u64.to_ne_bytes());
+            put(growth::POINTS + 8, &new.value.to_ne_bytes());
+            series.extend(room);
+        }
+        self.chunk(layout::CHUNK_OBJECTS, 0, &bytes);
+        self.chunk(layout::CHUNK_GROWTH, 0, &series);
     }
 
     /// Events of the timeline.

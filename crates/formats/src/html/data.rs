@@ -27,7 +27,10 @@ pub(super) fn write(
     // A picture needs values that add up; peaks do not.
     let metrics: Vec<&Metric> = (profile.metrics().iter().enumerate())
         .filter(|(id, metric)| {
-            *id as MetricId == main || (metric.spec().aggregation != Aggregation::Max && metric.total() > 0)
+            *id as MetricId == main
+                || (metric.spec().aggregation != Aggregation::Max
+                    && metric.total() > 0
+                    && !metric.spec().is_variance())
         })
         .map(|(_, metric)| metric)
         .collect();

@@ -43,6 +43,15 @@ pub struct Entry {
     pub limit: Option<Limit>,
 }
 
+/// What is done with a second line of the same test.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Twice {
+    /// Which of the numbers to hold new ones against is not known.
+    Refused,
+    /// New numbers come anyway: the limits of both stay.
+    Joined,
+}
+
 /// A line that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}: {why}")]
@@ -62,12 +71,13 @@ impl Baseline {
                 why: "it has a merge conflict. Run with --update, which counts anew and keeps the limits of both sides"
                     .to_owned(),
             }),
-            None => Baseline::parse_side(text),
+            None => Baseline::parse_side(text, Twice::Refused),
         }
     }
 
-    /// Reads a text that is about to be replaced: of one with a merge conflict, what both sides have. Where they differ the
-    /// last one counts, but for limits, which stay whichever side has them.
+    /// Reads a text that is about to be replaced: of one with a merge conflict, what both sides have, and of one that git has
+    /// put together out of both (`merge=union`), what both lines of a test say. Where they differ the last one counts, but
+    /// for limits, which stay whichever side has them.
     pub fn parse_to_replace(text: &str) -> Result<Baseline, Malformed> {
         let mut sides = [String::new(), String::new()];
         let mut side = None;
@@ -88,7 +98,10 @@ impl Baseline {
                 }
             }
         }
-        let [ours, mut theirs] = [Baseline::parse_side(&sides[0])?, Baseline::parse_side(&sides[1])?];
+        let [ours, mut theirs] = [
+            Baseline::parse_side(&sides[0], Twice::Joined)?,
+            Baseline::parse_side(&sides[1], Twice::Joined)?,
+        ];
         for (name, entry) in ours.tests {
             let kept = theirs.tests.entry(name).or_insert_with(|| entry.clone());
             kept.limit = kept.limit.or(entry.limit);
@@ -96,7 +109,7 @@ impl Baseline {
         Ok(theirs)
     }
 
-    fn parse_side(text: &str) -> Result<Baseline, Malformed> {
+    fn parse_side(text: &str, twice: Twice) -> Result<Baseline, Malformed> {
         let mut baseline = Baseline::default();
         for (at, line) in text.lines().enumerate().map(|(at, line)| (at + 1, line.trim())) {
             if line.is_empty() || line.starts_with('#') {
@@ -110,10 +123,17 @@ impl Baseline {
                 baseline.at_a_time = Some(how.trim().to_owned());
                 continue;
             }
-            let (name, entry) = entry(line).map_err(|why| Malformed { line: at, why })?;
-            if baseline.tests.insert(name.clone(), entry).is_some() {
-                return Err(Malformed { line: at, why: format!("{name} is there already") });
+            let (name, mut entry) = entry(line).map_err(|why| Malformed { line: at, why })?;
+            let before = baseline.tests.get(&name).map(|before| before.limit);
+            if before.is_some() && twice == Twice::Refused {
+                let why = format!(
+                    "{name} is there already. If git has put two sides together (merge=union), run with --update, which \
+                     counts anew and keeps the limits of both"
+                );
+                return Err(Malformed { line: at, why });
             }
+            entry.limit = entry.limit.or(before.flatten());
+            baseline.tests.insert(name, entry);
         }
         Ok(baseline)
     }
@@ -241,6 +261,26 @@ a.B.z() unstable
     }
 
     #[test]
+    fn what_git_made_a_union_of_is_named_and_resolved() {
+        let text = "jvm: A JVM 17
+a.B.a() bytecodes=1 calls=1
+a.B.c() bytecodes=51200 calls=803 max=2%
+a.B.c() bytecodes=51300 calls=804
+a.B.d() bytecodes=1 calls=1
+a.B.d() bytecodes=2 calls=1 max-absolute=7
+jvm: A JVM 17
+";
+        let error = Baseline::parse(text).unwrap_err();
+        assert_eq!(error.line, 4);
+        assert!(error.to_string().contains("merge=union") && error.to_string().contains("--update"));
+        let both = Baseline::parse_to_replace(text).unwrap();
+        assert_eq!(both.tests.len(), 3);
+        assert_eq!(both.tests["a.B.c()"].work.unwrap().bytecodes, 51_300);
+        assert_eq!(both.tests["a.B.c()"].limit.unwrap().relative, Some("2%".parse().unwrap()));
+        assert_eq!(both.tests["a.B.d()"].limit.unwrap().absolute, Some(7));
+    }
+
+    #[test]
     fn how_many_ran_at_a_time_is_kept() {
         let text = "jvm: A JVM 17\nat a time: 2 JVMs\na.B.c() bytecodes=1 calls=1\n";
         let baseline = Baseline::parse(text).unwrap();
@@ -253,7 +293,10 @@ a.B.z() unstable
         let error = |text| Baseline::parse(text).unwrap_err().to_string();
         assert_eq!(error("\na.B.c() bytecodes=x"), "line 2: bytecodes=x: must be a number");
         assert_eq!(error("a.B.c()"), "line 1: a.B.c() has neither bytecodes=… nor unstable");
-        assert_eq!(error("a.B.c() unstable\na.B.c() unstable"), "line 2: a.B.c() is there already");
+        assert!(
+            error("a.B.c() unstable\na.B.c() unstable")
+                .starts_with("line 2: a.B.c() is there already. If git")
+        );
         assert!(error("a.B.c() bytecodes=1 maxx=1%").contains("maxx=1% is not known"));
         assert!(error("rubbish").contains("a test is missing"));
         assert!(error("a.B.c() bytecodes=1 max=1").contains("is not a percentage"));

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use quipu_profile::Profile;
 
-use super::baseline::Baseline;
+use super::baseline::{Baseline, Entry};
 use super::order::{natural, renumbered};
-use super::run::trees;
+use super::run::{trees, works};
 use super::work::Work;
 use crate::{GateError, Limit, Outcome, Question, Subject, SubjectKind, Verdict, gate};
 
@@ -57,6 +57,7 @@ pub fn judge(baseline: &Baseline, new: &BTreeMap<String, Work>, metric: &str, li
         improvements: Vec::new(),
         renamed: Vec::new(),
         moved: Vec::new(),
+        beyond_budget: Vec::new(),
     }
 }
 
@@ -66,13 +67,33 @@ fn scaled(value: u64, runs: u64, now: u64) -> u64 {
     u64::try_from(scaled).unwrap_or(u64::MAX)
 }
 
-/// Finds the places where the new work of failed tests is, in the contexts of both runs.
-pub fn explain(verdict: &mut Verdict, baseline: &Profile, new: &Profile) -> Result<(), GateError> {
+/// Options that decide which lines can be told, not what is counted.
+const OF_DETAIL: [&str; 3] = ["sites", "blocks", "allocations"];
+
+/// Why the contexts of a baseline cannot explain those of a run, one sentence each. How closely was looked at either is no
+/// reason: a place without its line is better than none.
+pub fn differences(baseline: &Profile, new: &Profile) -> Vec<String> {
+    crate::comparable::differences_but(baseline, new, &OF_DETAIL)
+}
+
+/// Finds the places where the new work of failed tests is, in the contexts of both runs. Tests of which the baseline's contexts
+/// are not those of its number are left out, and get a note; their names.
+pub fn explain(
+    verdict: &mut Verdict,
+    baseline: &Profile,
+    new: &Profile,
+) -> Result<BTreeSet<String>, GateError> {
+    let stale = note_stale(verdict, baseline);
     let trees = trees(new);
-    let failed: BTreeSet<String> =
-        verdict.failed().filter_map(|subject| trees.get(&subject.name).cloned()).collect();
+    let explained = |subject: &Subject| subject.outcome == Outcome::Failed && !stale.contains(&subject.name);
+    let failed: BTreeSet<String> = verdict
+        .subjects
+        .iter()
+        .filter(|subject| explained(subject))
+        .filter_map(|subject| trees.get(&subject.name).cloned())
+        .collect();
     if failed.is_empty() {
-        return Ok(());
+        return Ok(stale);
     }
     // Of failed tests' methods only: then both profiles have threads of the same names.
     let select = |profile: &Profile| profile.select_threads(|p, thread| failed.contains(p.str(thread.name)));
@@ -87,7 +108,7 @@ pub fn explain(verdict: &mut Verdict, baseline: &Profile, new: &Profile) -> Resu
     verdict.culprits = found.culprits;
     verdict.renamed = found.renamed;
     verdict.moved = found.moved;
-    for subject in verdict.subjects.iter_mut().filter(|subject| subject.outcome == Outcome::Failed) {
+    for subject in verdict.subjects.iter_mut().filter(|subject| explained(subject)) {
         let Some(tree) = trees.get(&subject.name) else { continue };
         let of_tree = |profile: &Profile| profile.select_thread(tree);
         if gate(&of_tree(baseline), &of_tree(new), &question)?.culprits.is_empty() {
@@ -96,7 +117,30 @@ pub fn explain(verdict: &mut Verdict, baseline: &Profile, new: &Profile) -> Resu
     }
     // A path begins with the test's method; naming the test before it would be saying it twice.
     verdict.culprits.iter_mut().for_each(|culprit| culprit.thread.clear());
-    Ok(())
+    Ok(stale)
+}
+
+/// The failed tests of which the baseline's contexts are not those of its number: where a line of the text came from another
+/// branch, or was written by hand.
+fn note_stale(verdict: &mut Verdict, baseline: &Profile) -> BTreeSet<String> {
+    let works = works(baseline);
+    let entries = works.iter().map(|(name, work)| (name.clone(), Entry { work: Some(*work), limit: None }));
+    let was = Baseline { tests: entries.collect(), ..Baseline::default() };
+    let failed: BTreeMap<String, Work> =
+        verdict.failed().map(|subject| (subject.name.clone(), Work::default())).collect();
+    let renumbered = renumbered(&was, &failed);
+    let metric = verdict.metric.clone();
+    let mut stale = BTreeSet::new();
+    for subject in verdict.subjects.iter_mut().filter(|subject| subject.outcome == Outcome::Failed) {
+        let name = renumbered.get(subject.name.as_str()).copied().unwrap_or(&subject.name);
+        if works.get(name).and_then(|work| work.get(&metric)) != Some(subject.before) {
+            let note =
+                "where is not known, since the baseline's contexts are not of the run that its number is of";
+            subject.note.get_or_insert_with(|| note.to_owned());
+            stale.insert(subject.name.clone());
+        }
+    }
+    stale
 }
 
 /// Where the work of a test is that has its contexts in one tree with others, which do that much less.
@@ -119,7 +163,6 @@ fn of_several(profile: &Profile, tree: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::Entry;
 
     fn work(runs: u64, bytecodes: u64) -> Work {
         Work { runs, bytecodes, calls: runs, allocations: None }

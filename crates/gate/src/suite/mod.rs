@@ -5,9 +5,10 @@
 //! - [`works`] has the numbers of each run, [`trees`] says which tree its contexts are in.
 //! - [`Baseline`] is the file that is kept with the sources: one line for each test, sorted.
 //! - [`judge`] holds the new numbers against it, [`explain`] says where the new work is.
-//! - [`parting`] names the place where two runs of the same test differ.
+//! - [`parting`] names the place where two runs of the same test differ; [`reads_clock`] says that they may.
 
 mod baseline;
+mod clock;
 mod judge;
 mod method;
 mod order;
@@ -17,7 +18,8 @@ mod tests;
 mod work;
 
 pub use baseline::{Baseline, Entry, Malformed};
-pub use judge::{explain, judge};
+pub use clock::reads_clock;
+pub use judge::{differences, explain, judge};
 pub use order::renumbered;
 pub use parting::{Parting, parting};
 pub use run::{beyond_budget, relative_to, selectors, threads_started, trees, works};

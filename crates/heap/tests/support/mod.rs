@@ -80,6 +80,19 @@ impl Writer {
         statics: &[(&str, u64)],
         fields: &[(&str, Kind)],
     ) {
+        self.class_of_loader(0, id, name, superclass, statics, fields);
+    }
+
+    /// The same of a loader.
+    pub fn class_of_loader(
+        &mut self,
+        loader: u64,
+        id: u64,
+        name: &str,
+        superclass: u64,
+        statics: &[(&str, u64)],
+        fields: &[(&str, Kind)],
+    ) {
         let name = self.name(name);
         let loaded =
             [7_u32.to_be_bytes().to_vec(), self.id_of(id), 0_u32.to_be_bytes().to_vec(), self.id_of(name)]
@@ -92,7 +105,8 @@ impl Writer {
         body.extend(self.id_of(id));
         body.extend(0_u32.to_be_bytes());
         body.extend(self.id_of(superclass));
-        (0..5).for_each(|_| body.extend(self.id_of(0)));
+        body.extend(self.id_of(loader));
+        (0..4).for_each(|_| body.extend(self.id_of(0)));
         body.extend(0_u32.to_be_bytes());
         body.extend(0_u16.to_be_bytes());
         body.extend((statics.len() as u16).to_be_bytes());

@@ -11,8 +11,7 @@ impl TextFlag {
     /// Finds a flag whose value is a text; `None` if this VM has no such flag. The caller knows its type: the table's way to
     /// tell it differs between releases.
     pub fn find(structs: &Structs, wanted: &CStr) -> Option<TextFlag> {
-        // Older releases have a shorter name for it.
-        [c"JVMFlag", c"Flag"].into_iter().find_map(|table| find(structs, table, wanted))
+        address(structs, wanted).map(|flag| TextFlag(flag.cast()))
     }
 
     /// What it is now.
@@ -34,7 +33,39 @@ impl TextFlag {
     }
 }
 
-fn find(structs: &Structs, table: &CStr, wanted: &CStr) -> Option<TextFlag> {
+/// Flags that are on or off.
+#[derive(Debug, Clone, Copy)]
+pub struct SwitchFlag(*mut u8);
+
+impl SwitchFlag {
+    /// Finds a flag that is on or off; `None` if this VM has no such flag. The caller knows its type.
+    pub fn find(structs: &Structs, wanted: &CStr) -> Option<SwitchFlag> {
+        address(structs, wanted).map(|flag| SwitchFlag(flag.cast()))
+    }
+
+    /// Whether it is on.
+    pub fn get(self) -> bool {
+        // SAFETY: a flag of this type is one byte, which others may change.
+        unsafe { self.0.read_volatile() != 0 }
+    }
+
+    /// Changes it. Code that has been compiled stays as it is.
+    ///
+    /// # Safety
+    /// The VM can do with either value at any moment.
+    pub unsafe fn set(self, on: bool) {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.write_volatile(on.into()) };
+    }
+}
+
+/// Where a flag has its value.
+fn address(structs: &Structs, wanted: &CStr) -> Option<*mut c_void> {
+    // Older releases have a shorter name for the table.
+    [c"JVMFlag", c"Flag"].into_iter().find_map(|table| find(structs, table, wanted))
+}
+
+fn find(structs: &Structs, table: &CStr, wanted: &CStr) -> Option<*mut c_void> {
     let (name, address) = (structs.offset(table, c"_name")?, structs.offset(table, c"_addr")?);
     let (first, count) = (structs.address(table, c"flags")?, structs.address(table, c"numFlags")?);
     let stride = structs.size(table).filter(|&stride| stride >= size_of::<usize>())?;
@@ -50,6 +81,6 @@ fn find(structs: &Structs, table: &CStr, wanted: &CStr) -> Option<TextFlag> {
         let mut entries = (0..count).map(|i| first.add(i * stride)).filter(|&entry| !text(entry).is_null());
         let found = entries.find(|&entry| CStr::from_ptr(text(entry)) == wanted)?;
         let value = found.add(address).cast::<*mut c_void>().read_unaligned();
-        (!value.is_null()).then(|| TextFlag(value.cast()))
+        (!value.is_null()).then_some(value)
     }
 }

@@ -4,20 +4,22 @@
 mod arguments;
 mod call_trace;
 mod compressed;
+mod counters;
 mod flags;
+mod heap_use;
 mod identity_hash;
 mod methods;
-mod native_function;
 mod stack;
 mod structs;
 mod thread_object;
 
 pub use arguments::vm_arguments;
 pub use call_trace::{AsyncGetCallTrace, CallFrame, CallTrace, WalkFailure};
-pub use flags::TextFlag;
+pub use counters::Counter;
+pub use flags::{SwitchFlag, TextFlag};
+pub use heap_use::HeapUse;
 pub use identity_hash::IdentityHashes;
 pub use methods::{MethodNames, Named};
-pub use native_function::native_function;
 pub use stack::{Broken, Frame, Kind, StackWalker, Unwalkable, Walked};
 pub use structs::Structs;
 pub use thread_object::ThreadObjects;

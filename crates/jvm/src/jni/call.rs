@@ -76,6 +76,21 @@ impl<'e> Env<'e> {
         Ok(unsafe { MethodId::from_raw(id) })
     }
 
+    /// The method that a `java.lang.reflect.Method` or `Constructor` is of.
+    ///
+    /// # Safety
+    /// The object is one of those.
+    pub unsafe fn reflected_method(&self, object: Object<'_>) -> Result<MethodId> {
+        // SAFETY: the caller's promise.
+        let id = unsafe { jni!(self, v1_2.FromReflectedMethod, object.raw()) };
+        if id.is_null() {
+            self.check("FromReflectedMethod")?;
+            return Err(Error::new("FromReflectedMethod", Cause::Null));
+        }
+        // SAFETY: the VM just gave this id.
+        Ok(unsafe { MethodId::from_raw(id) })
+    }
+
     /// Calls a static method that returns an object; `None` for null.
     ///
     /// # Safety

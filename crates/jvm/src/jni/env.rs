@@ -1,6 +1,6 @@
 //! The environment of one thread: exceptions, frames and references.
 
-use super::refs::{Global, Object, Ref, kind};
+use super::refs::{Global, Object, Ref, Weak, kind};
 use crate::sys::{JNI_OK, JNIEnv, jint, jobject, jthrowable};
 use crate::{Cause, Error, Result};
 use std::marker::PhantomData;
@@ -161,6 +161,43 @@ impl<'e> Env<'e> {
     pub fn delete_global<K>(&self, global: Global<K>) {
         // SAFETY: `Global` owns the reference, and is consumed.
         unsafe { jni!(self, v1_1.DeleteGlobalRef, global.into_raw()) }
+    }
+
+    /// Makes a reference that outlives this scope and thread, and lets the object go when nothing else keeps it.
+    pub fn new_weak<K>(&self, reference: Ref<'_, K>) -> Result<Weak<K>> {
+        // SAFETY: `Ref` is valid; the new reference is owned by the result.
+        let weak = unsafe { Weak::from_raw(jni!(self, v1_2.NewWeakGlobalRef, reference.raw())) };
+        if weak.is_none() {
+            self.check("NewWeakGlobalRef")?;
+        }
+        weak.ok_or(Error::new("NewWeakGlobalRef", Cause::Null))
+    }
+
+    /// The object, kept alive in this scope; `None` if it is gone.
+    pub fn upgrade<K>(&self, weak: &Weak<K>) -> Option<Ref<'e, K>> {
+        // SAFETY: the weak reference is valid; the VM makes a local one of this scope, or null if the object is gone.
+        unsafe { Ref::from_raw(jni!(self, v1_2.NewLocalRef, weak.raw())) }
+    }
+
+    /// Whether the object of a weak reference is gone.
+    pub fn is_gone<K>(&self, weak: &Weak<K>) -> bool {
+        // SAFETY: the weak reference is valid, and it is the same as null once its object is gone.
+        unsafe { jni!(self, v1_1.IsSameObject, weak.raw(), std::ptr::null_mut()) }
+    }
+
+    /// The same of a reference that somebody else owns.
+    ///
+    /// # Safety
+    /// `weak` is the pointer of a [`Weak`] that is not deleted meanwhile.
+    pub unsafe fn is_gone_raw(&self, weak: jobject) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { jni!(self, v1_1.IsSameObject, weak, std::ptr::null_mut()) }
+    }
+
+    /// Lets go of a weak reference.
+    pub fn delete_weak<K>(&self, weak: Weak<K>) {
+        // SAFETY: `Weak` owns the reference, and is consumed.
+        unsafe { jni!(self, v1_2.DeleteWeakGlobalRef, weak.raw()) }
     }
 
     /// Whether two references are to the same object.

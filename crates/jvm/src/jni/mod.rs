@@ -12,5 +12,5 @@ mod vm;
 pub use classes::NativeMethod;
 pub use env::Env;
 pub(crate) use refs::raw_or_null;
-pub use refs::{Array, Class, FieldId, Global, MethodId, Module, Object, Ref, Text, Thread, kind};
+pub use refs::{Array, Class, FieldId, Global, MethodId, Module, Object, Ref, Text, Thread, Weak, kind};
 pub use vm::{Attached, Jvm};

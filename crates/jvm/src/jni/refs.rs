@@ -135,6 +135,40 @@ impl<K> Global<K> {
     }
 }
 
+/// A reference that does not keep its object alive, on any thread, until it is given to [`Env::delete_weak`].
+///
+/// [`Env::delete_weak`]: crate::Env::delete_weak
+pub struct Weak<K> {
+    raw: NonNull<_jobject>,
+    kind: PhantomData<fn() -> K>,
+}
+
+impl<K> fmt::Debug for Weak<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Weak({:p})", self.raw)
+    }
+}
+
+// SAFETY: JNI's weak global references are valid on every thread.
+unsafe impl<K> Send for Weak<K> {}
+// SAFETY: as above; using one does not change it.
+unsafe impl<K> Sync for Weak<K> {}
+
+impl<K> Weak<K> {
+    /// Takes a weak global reference; `None` for null.
+    ///
+    /// # Safety
+    /// `raw` is null or a weak global reference to an object of kind `K`, owned by the caller and given up here.
+    pub unsafe fn from_raw(raw: jobject) -> Option<Self> {
+        NonNull::new(raw).map(|raw| Self { raw, kind: PhantomData })
+    }
+
+    /// The reference as JNI wants it: the object may be gone, so only to ask whether it is.
+    pub fn raw(&self) -> jobject {
+        self.raw.as_ptr()
+    }
+}
+
 /// A method, for as long as its class is loaded.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -32,6 +32,13 @@ impl Jvmti {
         .ok_or(Error::new("GetClassSignature", Cause::Null))
     }
 
+    /// How many bytes an object takes.
+    pub fn object_size(self, object: Object<'_>) -> Result<i64> {
+        let mut size = 0;
+        // SAFETY: a valid object; the VM writes one number.
+        unsafe { jvmti!(self, GetObjectSize, object.raw(), &mut size) }.map(|()| size)
+    }
+
     /// The class's loader; `None` for the boot loader.
     pub fn class_loader<'e>(self, _env: &Env<'e>, class: Class<'_>) -> Result<Option<Object<'e>>> {
         let mut loader = null_mut();

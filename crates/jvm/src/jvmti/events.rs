@@ -1,10 +1,14 @@
 //! Events.
 
-use super::{Jvmti, jvmti};
+use super::{Allocation, Jvmti, jvmti};
 use crate::Result;
 use crate::jni::{Env, Thread};
-use crate::sys::{JVMTI_DISABLE, JVMTI_ENABLE, jint, jvmtiEvent, jvmtiEventCallbacks, jvmtiStartFunction};
-use std::ffi::c_void;
+use crate::sys::{
+    JVMTI_DISABLE, JVMTI_ENABLE, jint, jvmtiEvent, jvmtiEventCallbacks, jvmtiExtensionEvent,
+    jvmtiStartFunction,
+};
+use std::ffi::{CStr, c_void};
+use std::ptr::{NonNull, null_mut};
 
 impl Jvmti {
     /// Says what to call on events. An older VM takes the part of the table it knows.
@@ -29,6 +33,46 @@ impl Jvmti {
     pub fn generate_events(self, event: jvmtiEvent) -> Result<()> {
         // SAFETY: the VM checks the event; callbacks run as they would at any time.
         unsafe { jvmti!(self, GenerateEvents, event) }
+    }
+
+    /// The index of an event that this VM has beside those of JVMTI, by its name; `None` if it has none of that name.
+    pub fn extension_event(self, name: &CStr) -> Result<Option<jint>> {
+        let (mut count, mut events) = (0, null_mut());
+        // SAFETY: the VM writes a count and an array of so many, which is ours with everything in it.
+        let events = unsafe {
+            jvmti!(self, GetExtensionEvents, &mut count, &mut events)?;
+            Allocation::from_raw(self, events, count)
+        };
+        let mut found = None;
+        for event in events.iter().flat_map(|events| events.iter()) {
+            // SAFETY: texts of the VM's, in memory that is ours.
+            unsafe {
+                if !event.id.is_null() && CStr::from_ptr(event.id) == name {
+                    found = Some(event.extension_event_index);
+                }
+                let parameters = Allocation::from_raw(self, event.params, event.param_count);
+                for parameter in parameters.iter().flat_map(|parameters| parameters.iter()) {
+                    drop(Allocation::from_raw(self, parameter.name, 1));
+                }
+                drop(Allocation::from_raw(self, event.id, 1));
+                drop(Allocation::from_raw(self, event.short_description, 1));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Has the VM call a function on such an event, or none.
+    ///
+    /// # Safety
+    /// The function takes what the VM passes for this event, follows what JVMTI allows in it, never unwinds, and stays.
+    pub unsafe fn set_extension_event(self, index: jint, callback: Option<*mut c_void>) -> Result<()> {
+        // SAFETY: a function is an address; JVMTI declares a variable number of arguments, which are passed as any others.
+        unsafe {
+            let callback = std::mem::transmute::<Option<NonNull<c_void>>, jvmtiExtensionEvent>(
+                callback.and_then(NonNull::new),
+            );
+            jvmti!(self, SetExtensionEventCallback, index, callback)
+        }
     }
 
     /// Starts a Java thread (see [`Env::new_thread`]) that runs native code; a daemon, not visible to Java queries.

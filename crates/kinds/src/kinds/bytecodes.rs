@@ -1,7 +1,7 @@
 //! Contexts, sampled each time a thread has executed so many bytecodes.
 
 use super::REWRITING;
-use crate::{Aggregation, Kind, Metric, Recorded, Setting, Unit, Value};
+use crate::{Aggregation, Kind, Metric, OLDEST_JAVA, Recorded, Rewrites, Setting, Unit, Value};
 
 /// Nobody waits for more.
 const MOST: u64 = 1 << 40;
@@ -20,6 +20,7 @@ pub static BYTECODES: Kind = Kind {
         )
     },
     title: "Samples every N bytecodes",
+    running: "a sample every {} bytecodes",
     options: &[
         Setting {
             default: Some("100"),
@@ -42,7 +43,8 @@ pub static BYTECODES: Kind = Kind {
             )
         },
     ],
-    excludes: &["exact"],
+    excludes: &["exact", "root"],
+    since: OLDEST_JAVA,
     flags: REWRITING,
     metrics: &[Metric {
         name: "samples.bytecodes",
@@ -52,5 +54,5 @@ pub static BYTECODES: Kind = Kind {
     }],
     events: &[],
     cost: "most programs are 2 to 4 times slower while it lasts",
-    rewrites: true,
+    rewrites: Rewrites::Always,
 };

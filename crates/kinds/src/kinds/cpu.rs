@@ -1,7 +1,7 @@
 //! Stacks, sampled by the CPU time that threads use.
 
 use super::SAMPLING;
-use crate::{Aggregation, Kind, Metric, Setting, Unit, Value};
+use crate::{Aggregation, Kind, Metric, OLDEST_JAVA, Rewrites, Setting, Unit, Value};
 
 /// The fastest that anybody can sample.
 pub const RATE: Value =
@@ -23,8 +23,10 @@ pub static CPU: Kind = Kind {
         )
     },
     title: "Samples of CPU time",
+    running: "CPU time, {} samples a second",
     options: &[],
     excludes: &[],
+    since: OLDEST_JAVA,
     flags: SAMPLING,
     metrics: &[
         time("cpu", "CPU time that was used"),
@@ -41,5 +43,5 @@ pub static CPU: Kind = Kind {
     ],
     events: &[],
     cost: "below 1 % at the default rate",
-    rewrites: false,
+    rewrites: Rewrites::Never,
 };

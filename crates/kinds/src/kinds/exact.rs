@@ -1,16 +1,19 @@
 //! Everything that is executed, counted.
 
 use super::REWRITING;
-use crate::{Aggregation, Kind, Metric, Recorded, Setting, Unit, Value};
+use crate::{Aggregation, Kind, Metric, OLDEST_JAVA, Recorded, Rewrites, Setting, Unit, Value};
 
 /// Counting needs a context for every method.
 const ALL_CONTEXTS: &[&str] = &["contexts=app", "contexts=none"];
 const REWRITERS: &[&str] = &["exact", "bytecodes"];
+/// Kinds that can be told which methods to leave out.
+const SELECTIVE: &[&str] = &["exact", "bytecodes", "root"];
 
 /// Everything that is executed, counted.
 pub static EXACT: Kind = Kind {
     switch: Setting::switch("exact", "Count every call and every executed bytecode, per calling context"),
     title: "Exact profiles",
+    running: "exact counts",
     options: &[
         Setting {
             default: Some("default"),
@@ -63,7 +66,7 @@ pub static EXACT: Kind = Kind {
         },
         Setting {
             many: true,
-            kinds: REWRITERS,
+            kinds: SELECTIVE,
             ..Setting::of(
                 "include",
                 Value::Text("PATTERN"),
@@ -72,7 +75,7 @@ pub static EXACT: Kind = Kind {
         },
         Setting {
             many: true,
-            kinds: REWRITERS,
+            kinds: SELECTIVE,
             ..Setting::of(
                 "exclude",
                 Value::Text("PATTERN"),
@@ -108,7 +111,8 @@ pub static EXACT: Kind = Kind {
             )
         },
     ],
-    excludes: &["bytecodes"],
+    excludes: &["bytecodes", "root"],
+    since: OLDEST_JAVA,
     flags: REWRITING,
     metrics: &[
         Metric {
@@ -132,5 +136,5 @@ pub static EXACT: Kind = Kind {
     ],
     events: &[],
     cost: "most programs are 1.5 to 4 times slower while it lasts, some 8 times",
-    rewrites: true,
+    rewrites: Rewrites::Always,
 };

@@ -2,9 +2,13 @@
 
 mod alloc;
 mod bytecodes;
+mod calls;
 mod cpu;
+mod event;
 mod exact;
+mod live;
 mod locks;
+mod root;
 mod shared;
 mod timeline;
 mod wall;
@@ -13,15 +17,20 @@ use crate::Kind;
 
 pub use alloc::ALLOC;
 pub use bytecodes::BYTECODES;
+pub use calls::{CALLS, EXHAUSTIVE};
 pub use cpu::CPU;
+pub use event::{EVENT, EVENT_METRIC};
 pub use exact::EXACT;
+pub use live::LIVE;
 pub use locks::LOCKS;
+pub use root::ROOT;
 pub use shared::{INTERNAL, SHARED};
 pub use timeline::TIMELINE;
 pub use wall::WALL;
 
 /// All kinds, in the order in which they are told.
-pub const KINDS: &[&Kind] = &[&EXACT, &BYTECODES, &CPU, &WALL, &ALLOC, &LOCKS, &TIMELINE];
+pub const KINDS: &[&Kind] =
+    &[&EXACT, &BYTECODES, &ROOT, &CALLS, &CPU, &WALL, &EVENT, &ALLOC, &LIVE, &LOCKS, &TIMELINE];
 
 /// What kinds that rewrite classes need of the JVM: HotSpot compiles no method of more than 8,000 bytes, and inserted code
 /// can take one over that.

@@ -42,7 +42,7 @@ pub static SHARED: [Setting; 5] = [
         )
     },
     Setting {
-        excludes: &["exact", "bytecodes", "cpu", "wall", "agent"],
+        excludes: &["agent"],
         recorded: Recorded::Never,
         ..Setting::switch("idle", "Measure nothing until told to, with `quipu ctl`")
     },

@@ -2,7 +2,7 @@
 
 use super::SAMPLING;
 use super::cpu::RATE;
-use crate::{Aggregation, Kind, Metric, Setting, Unit};
+use crate::{Aggregation, Kind, Metric, OLDEST_JAVA, Rewrites, Setting, Unit};
 
 const fn time(name: &'static str, help: &'static str) -> Metric {
     Metric { name, unit: Unit::Nanoseconds, aggregation: Aggregation::Sum, help }
@@ -20,8 +20,10 @@ pub static WALL: Kind = Kind {
         )
     },
     title: "Samples of elapsed time",
+    running: "elapsed time, {} samples a second",
     options: &[],
     excludes: &[],
+    since: OLDEST_JAVA,
     flags: SAMPLING,
     metrics: &[
         time("wall", "Time that went by"),
@@ -36,5 +38,5 @@ pub static WALL: Kind = Kind {
     ],
     events: &[],
     cost: "a few percent at the default rate with tens of threads; more with thousands",
-    rewrites: false,
+    rewrites: Rewrites::Never,
 };

@@ -4,9 +4,9 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
-use quipu_e2e::{Jdk, scratch, tools};
+use quipu_e2e::{Command, Jdk, scratch, tools};
 use quipu_profile::Profile;
 
 /// What the verifier must accept: every class, whoever loads it.

@@ -170,3 +170,127 @@ pub fn about() -> Profile {
     b.event(Event { time: 500, duration: 0, thread, node: n_main, name: load, details: vec![(what, class)] });
     b.finish()
 }
+
+/// Objects that survive, made at two places: those of one grow, those of the other come and go. And what pauses found.
+pub fn survivors() -> Profile {
+    let mut b = Builder::new();
+    let spec = MetricSpec::sampled("live.bytes", Unit::Bytes, 1 << 10);
+    let variance = b.metric(spec.variance());
+    let (bytes, count) = (b.metric(spec), b.metric(MetricSpec::sampled("live.count", Unit::Count, 10)));
+    let thread = b.thread(ThreadSpec { name: "main", ..Default::default() });
+    let lines = [Line { bci: 0, line: 10 }, Line { bci: 4, line: 11 }];
+    let method = |b: &mut Builder, name| {
+        let (class, descriptor, source) = ("app.Shop", "()V", "Shop.java");
+        b.method(MethodSpec { class, name, descriptor, source, lines: &lines, ..Default::default() })
+    };
+    let (main, login) = (method(&mut b, "main"), method(&mut b, "login"));
+    let class = |b: &mut Builder, class| {
+        let flags = MethodFlags::DETAIL;
+        b.method(MethodSpec { class, name: "[allocated]", flags, ..Default::default() })
+    };
+    let (session, page) = (class(&mut b, "app.Session"), class(&mut b, "app.Page"));
+    let n_main = b.push(b.root(thread), main, -1);
+    let n_login = b.push(n_main, login, -1);
+    for (class, bci, points) in
+        [(session, 6, "1024 2048 4096 8192 9216"), (page, 2, "4096 2048 4096 1024 4096")]
+    {
+        let node = b.child(n_login, class, -1);
+        let value: u64 = points.rsplit(' ').next().and_then(|last| last.parse().ok()).unwrap_or(0);
+        for (metric, value) in [(bytes, value), (count, value / 64), (variance, value << 10)] {
+            b.add(node, metric, value);
+            b.sample(Sample { time: 1, thread, node, metric, value, labels: NO_LABELS, bci });
+        }
+        let details = [("age", "7"), ("bytes", points), ("collections", "1 2 3 5 9")];
+        let mut details: Vec<_> =
+            details.iter().map(|(key, value)| (b.string(key), b.string(value))).collect();
+        details.sort_unstable();
+        let name = b.string("live.growth");
+        b.event(Event { time: 0, duration: 0, thread, node, name, details });
+    }
+    for (time, before, after) in [(1_000_000, "9000000", "1000000"), (9_000_000, "5000000", "2000000")] {
+        let details = [("heap.after", after), ("heap.before", before)];
+        let mut details: Vec<_> =
+            details.iter().map(|(key, value)| (b.string(key), b.string(value))).collect();
+        details.sort_unstable();
+        let name = b.string("gc.pause");
+        b.event(Event { time, duration: 4_000_000, thread: NO_THREAD, node: NO_NODE, name, details });
+    }
+    b.finish()
+}
+
+/// Locks that were acquired, known by class, and waits for some of them, known by identity and the class inside.
+pub fn locked() -> Profile {
+    let mut b = Builder::new();
+    let waited = b.metric(MetricSpec::exact("lock.time", Unit::Nanoseconds));
+    let waits = b.metric(MetricSpec::exact("lock.count", Unit::Count));
+    let entered = b.metric(MetricSpec::exact("lock.entered", Unit::Count));
+    let hold = b.metric(MetricSpec::exact("lock.hold", Unit::Nanoseconds));
+    let thread = b.thread(ThreadSpec { name: "main", ..Default::default() });
+    let method = |b: &mut Builder, name| {
+        b.method(MethodSpec { class: "app.Foo", name, descriptor: "()V", ..Default::default() })
+    };
+    let lock = |b: &mut Builder, class, identity| {
+        let flags = MethodFlags::DETAIL;
+        b.method(MethodSpec { class, name: "[lock]", descriptor: identity, flags, ..Default::default() })
+    };
+    let root = b.root(thread);
+    let (read, write) = (method(&mut b, "read"), method(&mut b, "write"));
+    let (read, write) = (b.push(root, read, -1), b.push(root, write, -1));
+    const LOCK: &str = "java.util.concurrent.locks.ReentrantLock";
+    const INSIDE: &str = "java.util.concurrent.locks.ReentrantLock$NonfairSync";
+    for (parent, class, count, nanos) in [
+        (read, LOCK, 900, 9_000_000),
+        (write, LOCK, 100, 5_000_000),
+        (write, "app.Quiet", 50, 40_000),
+        (read, "app.Waited", 10, 20_000),
+    ] {
+        let class = lock(&mut b, class, "");
+        let node = b.child(parent, class, -1);
+        b.add(node, entered, count);
+        b.add(node, hold, nanos);
+    }
+    for (parent, class, identity, count, nanos) in [
+        (read, INSIDE, "@a1", 3, 30_000),
+        (write, INSIDE, "@a1", 2, 50_000),
+        (write, INSIDE, "@b2", 1, 10_000),
+        (read, "app.Waited", "@c3", 4, 2_000),
+    ] {
+        let class = lock(&mut b, class, identity);
+        let node = b.child(parent, class, -1);
+        b.add(node, waited, nanos);
+        b.add(node, waits, count);
+    }
+    b.finish()
+}
+
+/// Two roots, one of which is called in two contexts.
+pub fn rooted() -> Profile {
+    let mut b = Builder::new();
+    let count =
+        MetricSpec { aggregation: Aggregation::Count, ..MetricSpec::exact("executions", Unit::Count) };
+    let (count, gross) = (b.metric(count), b.metric(MetricSpec::exact("time.gross", Unit::Nanoseconds)));
+    let time = b.metric(MetricSpec::exact("time", Unit::Nanoseconds));
+    let thread = b.thread(ThreadSpec { name: "main", ..Default::default() });
+    let method = |b: &mut Builder, class, name, flags| {
+        b.method(MethodSpec { class, name, flags, ..Default::default() })
+    };
+    let place = method(&mut b, "app.Orders", "place", MethodFlags::default());
+    let cancel = method(&mut b, "app.Orders", "cancel", MethodFlags::default());
+    let top = b.push(b.root(thread), place, -1);
+    let below = b.push(top, cancel, -1);
+    let again = b.push(below, place, -1);
+    for (node, from, executions, nanos) in [
+        (top, "1024 ns", 900u64, 930_000u64),
+        (top, "2097152 ns", 9, 19_000_000),
+        (again, "2097152 ns", 90, 190_000_000),
+        (top, "31457280 ns", 1, 32_000_000),
+        (below, "480 ns", 10, 4_850),
+    ] {
+        let took = method(&mut b, from, "[took]", MethodFlags::DETAIL);
+        let leaf = b.child(node, took, -1);
+        b.add(leaf, count, executions);
+        b.add(leaf, gross, nanos);
+        b.add(node, time, nanos);
+    }
+    b.finish()
+}

@@ -14,7 +14,7 @@ fn attach(jdk: &Jdk, working: &Working, agent: &str) -> Output {
 }
 
 #[test]
-fn an_agent_is_called_while_somebody_is_attached_and_told_when_he_leaves() {
+fn an_agent_is_called_while_somebody_is_attached_and_told_when_it_ends() {
     on_every_jdk(|jdk| {
         let working = Working::start(jdk);
         // Twice: the second agent is another object, in another class loader.

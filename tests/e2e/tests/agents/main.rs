@@ -9,3 +9,4 @@ mod failure;
 mod jars;
 mod samples;
 mod threads;
+mod unknown;

@@ -2,24 +2,27 @@
 
 use std::collections::BTreeSet;
 
-use quipu_e2e::on_every_jdk;
+use quipu_e2e::on_every_jdk_at_once;
 use quipu_profile::Profile;
 
 use crate::steady::Steady;
 
 /// Kinds, with what can be different between two attaches.
-const KINDS: [&[&str]; 11] = [
+const KINDS: [&[&str]; 14] = [
     &["--exact"],
     &["--exact", "--contexts", "none"],
-    &["--exact", "--sites", "--merge-threads", "never"],
-    &["--exact", "--max-depth", "2", "--threads", "beta-*"],
-    &["--exact", "--deterministic", "--merge-threads", "all"],
+    &["--exact", "--sites", "--blocks", "--merge-threads", "never"],
+    &["--exact", "--bba", "precise", "--max-depth", "2", "--threads", "beta-*"],
+    &["--exact", "--include", "Steady", "--deterministic", "--merge-threads", "all"],
     &["--exact", "--cpu", "1000"],
     &["--bytecodes", "1000"],
+    &["--root", "Steady.*"],
     &["--cpu", "250"],
     &["--cpu", "1000", "--sites"],
+    &["--event", "task-clock:1M"],
     &["--wall", "200", "--threads", "alpha"],
-    &["--alloc", "4K", "--timeline"],
+    &["--alloc", "4K", "--live", "8K", "--locks", "1us", "--timeline"],
+    &["--alloc", "all", "--locks", "all"],
 ];
 
 /// What a profile has that does not depend on how long it was taken, nor on chance.
@@ -151,9 +154,32 @@ fn every_pair_is_in_the_sequence_once() {
     assert_eq!((pairs.len(), sequence.len()), (KINDS.len() * KINDS.len(), KINDS.len() * KINDS.len() + 1));
 }
 
+/// Kinds for which the VM has to begin something, each by itself.
+const FIRSTS: [&[&str]; 6] =
+    [&["--timeline"], &["--locks"], &["--live"], &["--alloc"], &["--wall"], &["--cpu"]];
+
+/// What the VM grants depends on what it was asked for before, in this order.
+#[test]
+fn a_jvm_can_be_counted_in_whatever_came_first() {
+    on_every_jdk_at_once(|jdk| {
+        let shapes = |first: Option<&[&str]>| {
+            let steady = Steady::start(jdk);
+            first.map(|kind| steady.attach(kind));
+            let shape = shape(&steady.attach(KINDS[0]), KINDS[0], steady.methods().0);
+            steady.finish();
+            shape
+        };
+        let counted = shapes(None);
+        for kind in FIRSTS {
+            assert_eq!(shapes(Some(kind)), counted, "JDK {}: counted after {kind:?}", jdk.feature);
+        }
+    });
+}
+
 #[test]
 fn every_kind_after_every_other_is_as_if_it_were_the_first() {
-    on_every_jdk(|jdk| {
+    // It takes minutes, most of which are waits: the JDKs need not wait for each other.
+    on_every_jdk_at_once(|jdk| {
         let first: Vec<Shape> = KINDS
             .iter()
             .map(|kind| {

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{ChildStdout, Stdio};
+use std::time::Duration;
 
 use quipu_e2e::{Child, Command, Jdk, classes, scratch, tools};
 use quipu_profile::Profile;
@@ -18,8 +19,19 @@ pub struct Steady {
 
 impl Steady {
     pub fn start(jdk: &Jdk) -> Steady {
+        Steady::start_with(jdk, &[])
+    }
+
+    pub fn start_with(jdk: &Jdk, flags: &[&str]) -> Steady {
         let mut java = Command::new(jdk.home.join("bin/java"));
-        java.args(["-XX:+UseSerialGC", "-cp"]).arg(classes(jdk)).arg("Steady").current_dir(scratch("cwd"));
+        // It lives through more than a hundred attaches, on a machine that may do other things as well.
+        java.patience(Duration::from_secs(1800));
+        java.arg("-XX:+UseSerialGC")
+            .args(flags)
+            .arg("-cp")
+            .arg(classes(jdk))
+            .arg("Steady")
+            .current_dir(scratch("cwd"));
         // What the VM says of agents that come late is not read.
         java.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = java.spawn().expect("java starts");
@@ -47,9 +59,14 @@ impl Steady {
 
     /// Attaches for a moment.
     pub fn attach(&self, options: &[&str]) -> Profile {
+        self.attach_for(options, DURATION)
+    }
+
+    /// Attaches for so many seconds.
+    pub fn attach_for(&self, options: &[&str], seconds: &str) -> Profile {
         let file = scratch("attached").join("out.quipu");
         let mut quipu = Command::new(&tools().quipu);
-        quipu.args(["attach", &self.pid().to_string()]).args(options).args(["-d", DURATION, "-o"]).arg(&file);
+        quipu.args(["attach", &self.pid().to_string()]).args(options).args(["-d", seconds, "-o"]).arg(&file);
         let output = quipu.output().expect("it runs");
         assert!(output.status.success(), "{options:?}: {}", String::from_utf8_lossy(&output.stderr));
         Profile::load(&file).expect("a profile")

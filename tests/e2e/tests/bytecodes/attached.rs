@@ -20,13 +20,13 @@ fn the_granularity_changes_while_the_program_runs() {
         let mut quipu = Command::new(&tools().quipu);
         quipu.args(["attach", &pid, "-d", "5", "--bytecodes", "50000000", "-o"]).arg(&file);
         let mut attached = quipu.stderr(Stdio::null()).spawn().expect("it runs");
-        let on = |said: &str| said.contains("a sample every 50000000 bytecodes");
+        let on = |said: &str| said.contains("a sample every 50,000,000 bytecodes");
         while !ctl(&pid, &["status"]).is_some_and(|said| on(&said)) {
             assert!(attached.try_wait().expect("a child").is_none(), "it ended before it could be steered");
             std::thread::sleep(std::time::Duration::from_millis(50));
         }
         let said = ctl(&pid, &["set", "bytecodes=1000"]).expect("it is steered");
-        assert!(said.contains("a sample every 1000 bytecodes"), "{said}");
+        assert!(said.contains("a sample every 1,000 bytecodes"), "{said}");
         assert!(ctl(&pid, &["set", "bytecodes=0"]).is_none());
         assert!(attached.wait().expect("it ends").success());
         let samples =

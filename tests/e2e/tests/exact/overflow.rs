@@ -1,10 +1,13 @@
 //! Exceptions at instructions where nobody expects one: stacks that run out in hundreds of threads at once, and threads that
 //! are stopped from outside. Whatever is left half done, the others go on, and count right.
 
-use quipu_e2e::{Program, Run, on_every_jdk};
+use quipu_e2e::{Program, Run, on_all_jdks, on_every_jdk};
 
 const THREADS: u64 = 200;
 const TIMES: u64 = 3;
+
+/// JDKs that all tests run on.
+const ABOVE: [u32; 2] = [17, 25];
 
 const STOPPED: u64 = 300;
 const STEPS: u64 = 200_000;
@@ -58,7 +61,60 @@ fn overflows_of_threads_whose_objects_and_waits_are_told_end() {
 
 #[test]
 fn overflows_of_counted_threads_whose_objects_and_waits_are_told_end() {
-    overflow(["--exact", "--alloc", "4K", "--locks", "1ns"]);
+    overflow(["--exact", "--alloc", "all", "--locks", "all"]);
+}
+
+#[test]
+fn overflows_of_threads_whose_objects_and_locks_are_counted_end() {
+    overflow(["--alloc", "all", "--locks", "all"]);
+}
+
+#[test]
+fn overflows_of_threads_that_are_sampled_in_every_way_end() {
+    overflow(["--cpu", "1000", "--wall", "200", "--alloc", "4K", "--live", "8K"]);
+}
+
+/// With an archive that must be used, threads are found in a table, as after an attach, and not by a field of their own.
+#[test]
+fn overflows_of_counted_threads_without_fields_end() {
+    let program = Program::new("Overflows").arguments([THREADS.to_string(), TIMES.to_string()]);
+    // Nor can the archive be used where its classes are to be verified.
+    let flags = ["-XX:-BytecodeVerificationLocal", "-Xshare:on"];
+    program.quipu(["--exact"]).jvm(flags).on_every_jdk(|run| {
+        assert!(run.stderr.contains("counting without fields in Thread"), "{}", run.said());
+        assert_undamaged(run);
+        assert_eq!(run.stdout.trim(), format!("{} overflows", THREADS * TIMES));
+    });
+}
+
+/// The tests above are for two JDKs; here is every kind on the others.
+#[test]
+fn overflows_end_on_every_jdk() {
+    const KINDS: [&[&str]; 4] = [
+        &["--exact", "--alloc", "all", "--locks", "all"],
+        &["--bytecodes", "1000"],
+        &["--root", "Overflows.*"],
+        &["--cpu", "1000", "--wall", "200", "--locks", "1ns", "--timeline"],
+    ];
+    /// Since the VM samples objects.
+    const SAMPLES: u32 = 11;
+    on_all_jdks(|jdk| {
+        if ABOVE.contains(&jdk.feature) {
+            return;
+        }
+        for kinds in KINDS {
+            let more: &[&str] = match kinds.contains(&"--cpu") && jdk.feature >= SAMPLES {
+                true => &["--alloc", "4K", "--live", "8K"],
+                false => &[],
+            };
+            for flag in ["-Xmixed", "-Xint"] {
+                let program = Program::new("Overflows").arguments([THREADS.to_string(), "1".to_owned()]);
+                let run = program.quipu_all(kinds).quipu_all(more).jvm([flag]).run(jdk);
+                assert_undamaged(&run);
+                assert_eq!(run.stdout.trim(), format!("{THREADS} overflows"), "{kinds:?} {flag}");
+            }
+        }
+    });
 }
 
 /// Newer JDKs have no way to stop a thread; they are told of.

@@ -1,7 +1,7 @@
 //! Every kind on every JDK, briefly. The table in the README is what comes of it; `QUIPU_BLESS=1` writes it anew.
 //!
-//! `QUIPU_FULL=1` runs all other end-to-end tests on all of these JDKs, too. `scripts/jdks` brings those that the machine
-//! has not.
+//! `QUIPU_FULL=1` adds all compilers and collectors that each JDK has, and has all other end-to-end tests run on all of these
+//! JDKs that they can run on. `scripts/jdks` brings those that the machine has not.
 #![allow(missing_docs, reason = "tests say what they test by their names")]
 
 mod counting;

@@ -1,7 +1,7 @@
 //! Programs that run already, agents in Java, and programs without an agent.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use quipu_e2e::{Command, Jdk, Program, Shares, ThreadCounts, Working, classes, percent, scratch, tools};
 use quipu_profile::Profile;
@@ -85,17 +85,29 @@ fn agent(jdk: &Jdk) {
 }
 
 fn offline(jdk: &Jdk) {
+    let (said, arena) = instrumented(jdk, &["Foo"], &[]);
+    assert_eq!(said.trim(), "1002000");
+    let report = quipu(&["report", arena.to_str().expect("text"), "--by", "method", "--json"]);
+    assert!(report.contains("10007"), "{report}");
+    // Stacks that run out in many threads leave nothing locked.
+    let (said, _) = instrumented(jdk, &["Overflows", "Overflows$1"], &["40", "1"]);
+    assert!(said.contains("40 overflows"), "{said}");
+}
+
+/// Runs the first of some classes after all of them were instrumented; what it said, and where it counted.
+fn instrumented(jdk: &Jdk, names: &[&str], arguments: &[&str]) -> (String, PathBuf) {
     let here = scratch("offline");
     let (input, counted, arena) = (here.join("in"), here.join("counted"), here.join("out.arena"));
     fs::create_dir(&input).expect("a directory");
-    fs::copy(classes(jdk).join("Foo.class"), input.join("Foo.class")).expect("a class");
+    for name in names {
+        let class = format!("{name}.class");
+        fs::copy(classes(jdk).join(&class), input.join(&class)).expect("a class");
+    }
     let home = jdk.home.to_str().expect("text");
     let [from, to] = [&input, &counted].map(|path| path.to_str().expect("text"));
     quipu(&["instrument", from, "-o", to, "--jdk", home]);
     let mut java = Command::new(jdk.home.join("bin/java"));
     java.arg(format!("-Dquipu.output={}", arena.display())).arg("-cp");
-    java.arg(format!("{to}:{}", here.join("quipu-runtime.jar").display())).arg("Foo");
-    succeed(&mut java);
-    let report = quipu(&["report", arena.to_str().expect("text"), "--by", "method", "--json"]);
-    assert!(report.contains("10007"), "{report}");
+    java.arg(format!("{to}:{}", here.join("quipu-runtime.jar").display())).arg(names[0]).args(arguments);
+    (succeed(&mut java), arena)
 }

@@ -62,7 +62,16 @@ fn assert_as_before(working: &Working) {
 fn a_killed_attach_leaves_the_target_as_it_was() {
     on_every_jdk(|jdk| {
         let working = Working::start(jdk);
-        for kind in [&["--exact"][..], &["--cpu"], &["--exact", "--wall"], &["--bytecodes"]] {
+        let kinds: [&[&str]; 7] = [
+            &["--exact"],
+            &["--cpu"],
+            &["--exact", "--wall"],
+            &["--bytecodes"],
+            &["--alloc", "4K"],
+            &["--locks", "1ns"],
+            &["--exact", "--alloc", "--locks", "--timeline"],
+        ];
+        for kind in kinds {
             kill(attach(&working, kind));
             wait_until_left(&working);
         }
@@ -94,6 +103,46 @@ fn a_killed_attach_goes_on_if_it_was_told_to() {
         kill(attach(&working, &["--exact", "--keep"]));
         let status = status(&working).expect("the agent listens");
         assert!(status.contains("\"exact\":\"on\""), "{status}");
+        working.finish();
+    });
+}
+
+/// Begins to look at a JVM for ever, and waits until it samples.
+fn top(working: &Working) -> Child {
+    let mut quipu = Command::new(&tools().quipu);
+    quipu.args(["top", &working.id(), "--every", "0.2"]).stdout(Stdio::null()).stderr(Stdio::piped());
+    let child = quipu.spawn().expect("it starts");
+    wait_until(working, |status| status.is_some_and(|status| status.contains("\"cpu\":\"100\"")));
+    child
+}
+
+fn wait_until(working: &Working, reached: impl Fn(Option<&str>) -> bool) {
+    let began = Instant::now();
+    loop {
+        let status = status(working);
+        if reached(status.as_deref()) {
+            return;
+        }
+        assert!(began.elapsed() < PATIENCE, "{status:?}");
+        sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn a_killed_top_leaves_the_target_as_it_was() {
+    on_every_jdk(|jdk| {
+        let working = Working::start(jdk);
+        kill(top(&working));
+        wait_until_left(&working);
+        // Where something else is measured, that goes on.
+        let attached = attach(&working, &["--exact"]);
+        kill(top(&working));
+        let only_exact =
+            |status: &str| status.contains("\"exact\":\"on\"") && status.contains("\"cpu\":\"off\"");
+        wait_until(&working, |status| status.is_some_and(only_exact));
+        kill(attached);
+        wait_until_left(&working);
+        assert_as_before(&working);
         working.finish();
     });
 }

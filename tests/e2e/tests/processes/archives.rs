@@ -2,8 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use quipu_e2e::{Command, Counts, Jdk, ThreadCounts, classes, on_every_jdk, scratch, tools};
+use quipu_e2e::{Command, Counts, Jdk, ThreadCounts, classes, on_every_jdk_since, scratch, tools};
 use quipu_profile::Profile;
+
+/// JDK 8 does not start with an archive and an agent that rewrites classes.
+const WITH_AN_AGENT: u32 = 11;
 
 /// Runs `Foo` with these flags and variables; the profile and what was said.
 fn count(jdk: &Jdk, class_path: &Path, flags: &[&str], variables: &[(&str, &str)]) -> (Profile, String) {
@@ -34,7 +37,7 @@ fn assert_counted(profile: &Profile, said: &str, flag: &str) {
 
 #[test]
 fn a_jvm_that_must_use_its_archive_starts_and_is_counted() {
-    on_every_jdk(|jdk| {
+    on_every_jdk_since(WITH_AN_AGENT, |jdk| {
         let (profile, said) = count(jdk, &classes(jdk), &["-Xshare:on"], &[]);
         assert_counted(&profile, &said, "-Xshare:on");
         let (_, said) = count(jdk, &classes(jdk), &[], &[]);
@@ -42,10 +45,43 @@ fn a_jvm_that_must_use_its_archive_starts_and_is_counted() {
     });
 }
 
+/// What is timed below a root finds nothing in fields of threads.
+#[test]
+fn a_root_leaves_the_vm_its_archive() {
+    on_every_jdk_since(WITH_AN_AGENT, |jdk| {
+        let java = jdk.home.join("bin/java").display().to_string();
+        let classes = classes(jdk).display().to_string();
+        let line = |flags: &[&str]| {
+            let words = [&[java.as_str()], flags, &["-cp", &classes, "Foo"]].concat();
+            words.into_iter().map(str::to_owned).collect::<Vec<_>>()
+        };
+        let said = |program: &str, arguments: &[String]| {
+            let output = Command::new(program).args(arguments).current_dir(scratch("cwd")).output();
+            let output = output.expect("it runs");
+            let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+            assert!(output.status.success() && said.contains("1002000"), "{said}");
+            said
+        };
+        let file = scratch("archives").join("out.quipu").display().to_string();
+        let quipu = tools().quipu.display().to_string();
+        let below_root = |line: &[String]| {
+            let own = ["run", "--root", "Foo.sum", "-o", &file, "--"].map(str::to_owned);
+            said(&quipu, &[&own[..], line].concat())
+        };
+        let shared = |said: &str| said.matches("source: shared objects file").count();
+        let told = line(&["-Xlog:class+load"]);
+        let without = shared(&said("env", &told));
+        let with = shared(&below_root(&told));
+        assert!(with >= without * 9 / 10, "JDK {}: {with} of {without} classes", jdk.feature);
+        let warned = below_root(&line(&["-Xshare:on"]));
+        assert!(!warned.contains("without fields"), "{warned}");
+    });
+}
+
 /// Wherever it was said.
 #[test]
 fn flags_in_variables_and_files_are_known() {
-    on_every_jdk(|jdk| {
+    on_every_jdk_since(WITH_AN_AGENT, |jdk| {
         for variable in ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"] {
             let (profile, said) = count(jdk, &classes(jdk), &[], &[(variable, "-Xshare:on")]);
             assert_counted(&profile, &said, "-Xshare:on");
@@ -60,7 +96,7 @@ fn flags_in_variables_and_files_are_known() {
 /// Since JDK 25 a cache is made by one run of the program.
 #[test]
 fn a_jvm_with_an_ahead_of_time_cache_uses_it_and_is_counted() {
-    on_every_jdk(|jdk| {
+    on_every_jdk_since(WITH_AN_AGENT, |jdk| {
         if jdk.feature < 25 {
             return;
         }

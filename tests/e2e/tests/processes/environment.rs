@@ -37,16 +37,23 @@ fn only_file(directory: &Path) -> PathBuf {
     arenas[0].clone()
 }
 
+/// The host's name as the kernel tells it.
+fn hostname() -> String {
+    fs::read_to_string("/proc/sys/kernel/hostname").expect("a name").trim().to_owned()
+}
+
 #[test]
 fn the_profile_goes_to_the_file_that_the_environment_names() {
     on_all_jdks(|jdk| {
         let directory = scratch("environment");
-        let output = run(jdk, &directory, "exact,file=app-%p-%t-100%%.arena", &["Foo"]);
+        let output = run(jdk, &directory, "exact,file=app-%p-%t-100%%@%h.arena", &["Foo"]);
         assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "1002000");
         let file = only_file(&directory);
         let name = file.file_name().expect("a name").to_string_lossy().into_owned();
-        let parts: Vec<&str> = name.split('-').collect();
-        assert_eq!((parts[0], parts.len(), parts[4]), ("app", 5, "100%.arena"), "{name}");
+        let (of_run, host) = name.split_once('@').expect("a host");
+        assert_eq!(host, format!("{}.arena", hostname()), "{name}");
+        let parts: Vec<&str> = of_run.split('-').collect();
+        assert_eq!((parts[0], parts.len(), parts[4]), ("app", 5, "100%"), "{name}");
         assert!(parts[1].parse::<u32>().is_ok() && parts[2].len() == 8 && parts[3].len() == 6, "{name}");
         assert!(report(&file).contains("10007"));
     });

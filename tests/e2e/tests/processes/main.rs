@@ -12,5 +12,6 @@ mod refused;
 mod same_bytes;
 mod signals;
 mod snapshots;
+mod strangers;
 mod suffixes;
 mod typos;

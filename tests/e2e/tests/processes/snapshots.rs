@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use quipu_e2e::{ThreadCounts, Working, on_every_jdk, scratch};
+use quipu_e2e::{Command, ThreadCounts, Working, on_every_jdk, scratch};
 use quipu_profile::Profile;
 
 use crate::signals::{java, quipu, send, start};
@@ -52,28 +52,47 @@ fn sigquit_writes_the_profile_so_far_and_the_program_goes_on() {
     });
 }
 
+/// Everything that `--exact` does not exclude is in it, too.
+const KINDS: [&str; 5] = ["--bytecodes=1000", "--wall=100", "--alloc=4K", "--locks=1ns", "--timeline"];
+
+fn assert_has_all_kinds(profile: &Profile) {
+    for metric in ["samples.bytecodes", "wall", "alloc.bytes", "lock.time"] {
+        let total = profile.metric(metric).map(|metric| metric.total());
+        assert!(total.is_some_and(|total| total > 0), "{metric}: {total:?}");
+    }
+    assert!(!profile.events().is_empty(), "no timeline");
+}
+
+/// Whatever asks the VM for a dump: the signal, or `jcmd`.
 #[test]
 fn a_jvm_that_is_attached_to_is_asked_with_jcmd_or_a_signal() {
     on_every_jdk(|jdk| {
-        let working = Working::start(jdk);
+        let working = Working::start_with(jdk, &[], "Mixed");
         let directory = scratch("snapshots");
         let mut quipu = quipu();
-        quipu.args(["attach", &working.id(), "--cpu", "1000", "-o"]).arg(directory.join("app.quipu"));
+        quipu.args(["attach", &working.id()]).args(KINDS).arg("-o").arg(directory.join("app.quipu"));
         let mut quipu = quipu.stderr(std::process::Stdio::piped()).spawn().expect("it starts");
-        let pid: u32 = working.id().parse().expect("a number");
-        let until = Instant::now() + Duration::from_secs(120);
-        // One that comes before the attach is done asks for nothing.
-        while !directory.join("app-0001.quipu").exists() {
-            assert!(Instant::now() < until, "no snapshot");
-            send("QUIT", pid);
-            std::thread::sleep(Duration::from_millis(300));
+        let jcmd = || {
+            let mut jcmd = Command::new(jdk.home.join("bin/jcmd"));
+            let output = jcmd.args([&working.id(), "JVMTI.data_dump"]).output().expect("jcmd runs");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        };
+        let signal = || send("QUIT", working.id().parse().expect("a number"));
+        for (file, ask) in [("app-0001.quipu", &jcmd as &dyn Fn()), ("app-0002.quipu", &signal)] {
+            let until = Instant::now() + Duration::from_secs(120);
+            // One that comes before the attach is done asks for nothing.
+            while !directory.join(file).exists() {
+                assert!(Instant::now() < until, "no snapshot");
+                ask();
+                std::thread::sleep(Duration::from_millis(500));
+            }
         }
-        assert!(awaited(&directory.join("app-0001.quipu")).metric("cpu").is_some());
+        assert_has_all_kinds(&awaited(&directory.join("app-0002.quipu")));
         send("INT", quipu.id());
         let mut err = String::new();
         quipu.stderr.take().expect("a pipe").read_to_string(&mut err).expect("text");
         assert!(quipu.wait().expect("it ends").success(), "{err}");
-        assert!(Profile::load(directory.join("app.quipu")).expect("a profile").metric("cpu").is_some());
+        assert_has_all_kinds(&Profile::load(directory.join("app.quipu")).expect("a profile"));
         drop(working);
     });
 }

@@ -34,6 +34,33 @@ fn threads_and_methods_that_were_there_before_have_names() {
     });
 }
 
+/// What `perf` reads: where code lies, in hexadecimal, and whose it is.
+#[test]
+fn compiled_code_is_named_for_perf() {
+    on_every_jdk(|jdk| {
+        let working = Working::start(jdk);
+        let mut quipu = Command::new(&tools().quipu);
+        let output = quipu.args(["perf-map", &working.id()]).output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        let map = std::path::PathBuf::from(format!("/tmp/perf-{}.map", working.id()));
+        if jdk.feature < 17 {
+            assert_eq!(output.status.code(), Some(3), "{said}");
+            assert!(said.contains("needs Java 17") && !map.exists(), "{said}");
+        } else {
+            assert!(output.status.success() && said.contains("pieces of compiled code"), "{said}");
+            let text = std::fs::read_to_string(&map).expect("a map");
+            std::fs::remove_file(&map).expect("ours");
+            for line in text.lines() {
+                let words: Vec<&str> = line.splitn(3, ' ').collect();
+                let numbers = words[..2].iter().map(|word| word.trim_start_matches("0x"));
+                assert!(numbers.into_iter().all(|n| u64::from_str_radix(n, 16).is_ok()), "{line}");
+            }
+            assert!(text.contains("Working.work"), "{} lines", text.lines().count());
+        }
+        finish(working);
+    });
+}
+
 #[test]
 fn files_are_written_one_after_the_other() {
     on_every_jdk(|jdk| {

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use quipu_e2e::{Command, Shares, Working, on_every_jdk, percent, scratch, tools};
+use quipu_e2e::{Command, Shares, Working, on_every_jdk, on_every_jdk_since, percent, scratch, tools};
 use quipu_profile::Profile;
 
 use crate::attached::finish;
@@ -36,6 +36,34 @@ fn talk(socket: &str, bytes: &[u8]) -> String {
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
     String::from_utf8_lossy(&answer).into_owned()
+}
+
+/// Whatever is on is told, in words, with what it was set to. JVMs tell of objects that are made since Java 11.
+#[test]
+fn people_are_told_of_every_kind() {
+    on_every_jdk_since(11, |jdk| {
+        let working = Working::start(jdk);
+        let pid = working.id();
+        let ctl = |words: &[&str]| {
+            let mut quipu = Command::new(&tools().quipu);
+            let output = quipu.args(["ctl", &pid]).args(words).output().expect("it runs");
+            assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        };
+        let measures = |said: &str| {
+            let line = said.lines().find_map(|line| line.strip_prefix("measures "));
+            line.unwrap_or_else(|| panic!("{said}")).trim().to_owned()
+        };
+        let said = ctl(&["start", "alloc=64K", "locks", "timeline"]);
+        let all = "objects that are made, one for every 64.00 KiB; waits for locks of at least 10.00 us; \
+                   what takes place when";
+        assert_eq!(measures(&said), all, "{said}");
+        assert!(!said.lines().any(|line| line.starts_with("alloc ") || line.starts_with("cpu ")), "{said}");
+        let said = ctl(&["set", "alloc=1M", "locks=1ms"]);
+        assert!(measures(&said).contains("1.00 MiB") && measures(&said).contains("1.00 ms"), "{said}");
+        assert_eq!(measures(&ctl(&["stop"])), "nothing");
+        finish(working);
+    });
 }
 
 #[test]
@@ -84,7 +112,10 @@ fn kinds_are_switched_on_and_off_while_the_program_runs() {
         let profile = Profile::load(&file).expect("a profile");
         assert!(profile.metric("calls").is_some() && profile.metric("cpu").is_none());
         let (good, said) = ctl(&pid, &["start", "foo"]);
-        assert!(!good && said.contains("unknown kind 'foo': exact, bytecodes, cpu, wall, "), "{said}");
+        assert!(
+            !good && said.contains("unknown kind 'foo': exact, bytecodes, root, calls, cpu, wall, event, "),
+            "{said}"
+        );
         finish(working);
     });
 }

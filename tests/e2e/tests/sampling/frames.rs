@@ -82,8 +82,9 @@ fn threads_of_the_vm_have_its_functions() {
     Program::new("Hot").arguments(["3"]).quipu(["--cpu", "1000"]).on_every_jdk(|run| {
         assert_nearly_whole(run);
         let profile = run.profile();
-        let compilers =
-            profile.select_threads(|profile, thread| profile.str(thread.name).starts_with("C2 Comp"));
+        // By its whole name, of which the kernel keeps 15 letters.
+        let compilers = profile
+            .select_threads(|profile, thread| profile.str(thread.name).starts_with("C2 CompilerThread"));
         let cpu = Shares::of(&compilers, "cpu");
         assert!(cpu.sum() > 0, "{}", run.said());
         let compiling = cpu.total("", "CompileBroker::compiler_thread_loop");

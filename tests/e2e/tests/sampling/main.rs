@@ -7,6 +7,7 @@ mod corrected;
 mod cpu;
 mod depth;
 mod doctor;
+mod events;
 mod fallback;
 mod frames;
 mod kernel;

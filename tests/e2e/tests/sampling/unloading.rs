@@ -1,6 +1,6 @@
 //! Classes that are unloaded while they are being sampled.
 
-use quipu_e2e::{Program, Run, Shares, percent};
+use quipu_e2e::{Program, Run, Shares, on_all_jdks, percent, tools};
 
 /// The VM lives, and next to nothing is without a name, though most classes are gone before anybody looks them up.
 fn assert_named(run: &Run, metrics: &[&str]) {
@@ -29,4 +29,22 @@ fn classes_that_are_gone_before_their_names_are_told_have_names() {
     // Metaspace is freed by another thread while others run.
     let concurrent = program.quipu(["--cpu", "1000"]).jvm(["-XX:+UseZGC"]);
     concurrent.on_every_jdk(|run| assert_named(run, &["cpu"]));
+}
+
+/// Where the VM's structures are not described, the VM is asked for names, and never about a method whose class is gone:
+/// up to JDK 25, it would follow the id of one to wherever it leads.
+#[test]
+fn a_vm_that_describes_nothing_is_asked_about_classes_that_are_there_only() {
+    let forget = format!("-agentpath:{}=forget=*", tools().oracle.display());
+    on_all_jdks(|jdk| {
+        let program = Program::new("Unloading").arguments(["1000"]).jvm([&*forget]);
+        let run = program.quipu(["--cpu", "1000", "--wall", "1000"]).run(jdk);
+        assert!(run.status.success(), "{}", run.said());
+        let unloaded: u64 = run.stdout.trim().parse().expect("a number");
+        assert!(unloaded > 500, "{unloaded} classes were unloaded");
+        // What stays has its name; of what goes, most is gone when its name is looked up.
+        let cpu = Shares::of(run.profile(), "cpu");
+        let main = cpu.total("Unloading", "main") + cpu.total("Unloading", "load");
+        assert!(main > 0 || cpu.thread("loading #") > 0, "{}", run.said());
+    });
 }

@@ -6,16 +6,21 @@ import java.io.File;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
+import java.text.SimpleDateFormat;
 import java.util.ArrayList;
+import java.util.Calendar;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Random;
 import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.TimeZone;
 import java.util.UUID;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.DoubleSupplier;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -105,6 +110,55 @@ class ChanceTest {
             assertEquals(1, local.get());
         }
         local.remove();
+    }
+
+    /** The VM has methods in the order of its addresses of their names, which is that of who was the first to use them. */
+    @Test
+    void listsMethods() {
+        for (Class<?> listed : new Class<?>[] {Listed.class, String.class, StringBuilder.class}) {
+            sort(Stream.of(listed.getDeclaredMethods()).mapToInt(method -> method.getName().hashCode()).toArray());
+            sort(Stream.of(listed.getMethods()).mapToInt(method -> method.getName().hashCode()).toArray());
+            sort(Stream.of(listed.getDeclaredConstructors()).mapToInt(constructor -> constructor.toString().hashCode()).toArray());
+        }
+    }
+
+    private static final class Listed {
+        void quilt() {}
+
+        void quoin() {}
+
+        void quorum() {}
+
+        void quarry() {}
+
+        void quaver() {}
+
+        void quince() {}
+
+        void quiver() {}
+
+        void quartz() {}
+
+        void quotient() {}
+
+        void quagga() {}
+    }
+
+    /** Each has a calendar, and sets it to the current time: to another one if a millisecond has passed. */
+    @Test
+    void makesDateFormats() {
+        for (int i = 0; i < 200; i++) {
+            assertEquals("MMddyyyy", new SimpleDateFormat("MMddyyyy", Locale.ENGLISH).toPattern());
+        }
+    }
+
+    /** A calendar has nothing to do if it has that time already. */
+    @Test
+    void setsCalendars() {
+        Calendar calendar = Calendar.getInstance(TimeZone.getTimeZone("UTC"), Locale.ENGLISH);
+        for (int i = 0; i < 20; i++) {
+            calendar.setTimeInMillis(calendar.getTimeInMillis() + (System.nanoTime() >> 4 & 1));
+        }
     }
 
     private static void sorts(DoubleSupplier numbers) {

@@ -28,4 +28,32 @@ class EarlierTest {
         }
         assertTrue(Thread.State.valueOf("NEW").name().hashCode() != 0);
     }
+
+    /** Names that methods of another class have, too: they are in the VM from now on, in this order. */
+    private static final class Named {
+        void quaver() {}
+
+        void quagga() {}
+
+        void quotient() {}
+
+        void quartz() {}
+
+        void quiver() {}
+
+        void quince() {}
+
+        void quarry() {}
+
+        void quorum() {}
+
+        void quoin() {}
+
+        void quilt() {}
+    }
+
+    @Test
+    void namesMethods() {
+        new Named().quaver();
+    }
 }

@@ -1,14 +1,15 @@
 //! Hash codes and random numbers are the same in each run of a test, whatever was hashed and drawn before it.
 
-use quipu_e2e::on_every_jdk;
+use quipu_e2e::on_every_jdk_since;
 
+use crate::OF_THE_PROJECT;
 use crate::project::Project;
 
-const TESTS: usize = 11;
+const TESTS: usize = 14;
 
 #[test]
 fn chance_is_the_same_each_time() {
-    on_every_jdk(|jdk| {
+    on_every_jdk_since(OF_THE_PROJECT, |jdk| {
         let project = Project::new(jdk);
         project.write("src/test/java/com/acme/ChanceTest.java", include_str!("ChanceTest.java"));
         project.write("src/test/java/com/acme/EarlierTest.java", include_str!("EarlierTest.java"));

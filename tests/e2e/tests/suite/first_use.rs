@@ -1,7 +1,8 @@
 //! What is done once, for the first test that needs it, is not part of that test.
 
-use quipu_e2e::on_every_jdk;
+use quipu_e2e::on_every_jdk_since;
 
+use crate::OF_THE_PROJECT;
 use crate::project::Project;
 
 const EACH: [&str; 5] = [
@@ -20,7 +21,7 @@ fn missing<'a>(part: &'a str, all: &str) -> Vec<&'a str> {
 /// Classes are loaded and initialised, records and lambdas linked, in whichever test comes first.
 #[test]
 fn a_test_does_the_same_alone_and_among_others() {
-    on_every_jdk(|jdk| {
+    on_every_jdk_since(OF_THE_PROJECT, |jdk| {
         let project = Project::new(jdk);
         let all = project.test_without_maven(&["--update", "--once"]);
         assert_eq!(all.status, Some(0), "{}", all.said);
@@ -44,7 +45,7 @@ fn with_warm_caches_are_in_no_test() {
             @Test void first() { Assertions.assertEquals(\"1.50\", String.format(\"%.2f\", 1.5)); }\n\
             @Test void second() { Assertions.assertEquals(\"2.50\", String.format(\"%.2f\", 2.5)); }\n\
         }\n";
-    on_every_jdk(|jdk| {
+    on_every_jdk_since(OF_THE_PROJECT, |jdk| {
         let project = Project::new(jdk);
         project.write("src/test/java/com/acme/FormatTest.java", FORMATS);
         project.compile();

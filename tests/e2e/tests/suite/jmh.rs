@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use quipu_e2e::{Command, library, on_every_jdk, scratch, tools};
+use crate::OF_THE_PROJECT;
+use quipu_e2e::{Command, library, on_every_jdk_since, scratch, tools};
 
 const LIBRARIES: [&str; 4] = [
     "org.openjdk.jmh:jmh-core:1.37",
@@ -16,7 +17,7 @@ const LIBRARIES: [&str; 4] = [
 fn operations_are_counted_without_error() {
     let libraries: Vec<PathBuf> = LIBRARIES.iter().map(|name| library(name)).collect();
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/suite");
-    on_every_jdk(|jdk| {
+    on_every_jdk_since(OF_THE_PROJECT, |jdk| {
         let folder = scratch("jmh");
         let mut path = folder.clone().into_os_string();
         for jar in &libraries {

@@ -4,27 +4,34 @@
 
 mod bisect;
 mod chance;
+mod clock;
 mod first_use;
 mod gradle;
+mod inherited;
 mod jmh;
+mod older;
+mod others;
 mod outcomes;
 mod project;
+mod unstable;
 mod vintage;
 
 use std::collections::BTreeSet;
 
 use project::Project;
-use quipu_e2e::{jdks, on_every_jdk};
+use quipu_e2e::{jdks, on_every_jdk_since};
 
 /// Runs of the project's thirty test methods: some have parameters, are repeated, or make tests.
 const RUNS: usize = 43;
+/// The release that the project is written for; older.rs has one for JDK 8.
+const OF_THE_PROJECT: u32 = 17;
 const INSERT: &str = "int number = sorted[end];";
 /// Some forty bytecodes more for each call; a call takes 2,400 when 500 numbers are sorted.
 const LONGER: &str = "int number = sorted[end]; for (int i = 0; i < 4; i++) number = -(-number);";
 
 #[test]
 fn numbers_are_the_same_each_time_and_a_changed_line_is_named() {
-    on_every_jdk(|jdk| {
+    on_every_jdk_since(OF_THE_PROJECT, |jdk| {
         let project = Project::new(jdk);
         let made = project.test(&["--update"]);
         assert_eq!(made.status, Some(0), "{}", made.said);
@@ -71,7 +78,7 @@ fn numbers_are_the_same_each_time_and_a_changed_line_is_named() {
 
 #[test]
 fn renaming_and_reordering_passes_and_limits_are_kept() {
-    on_every_jdk(|jdk| {
+    on_every_jdk_since(OF_THE_PROJECT, |jdk| {
         let project = Project::new(jdk);
         assert_eq!(project.test_without_maven(&["--update", "--once"]).status, Some(0));
         let source = project.read("src/main/java/com/acme/Sorting.java");
@@ -102,7 +109,7 @@ fn renaming_and_reordering_passes_and_limits_are_kept() {
 
 #[test]
 fn a_test_that_depends_on_the_clock_is_named_and_left_out() {
-    on_every_jdk(|jdk| {
+    on_every_jdk_since(OF_THE_PROJECT, |jdk| {
         let project = Project::new(jdk);
         project.write("src/test/java/com/acme/ClockTest.java", include_str!("ClockTest.java"));
         let made = project.test_without_maven(&["--update"]);
@@ -114,7 +121,7 @@ fn a_test_that_depends_on_the_clock_is_named_and_left_out() {
         let said = made.said.lines().find(|line| line.contains(name)).unwrap_or_default();
         assert!(said.contains("com.acme.ClockTest.dependsOnTheClock"), "{}", made.said);
         assert!(said.contains(" in one run, ") && said.contains(" in the other"), "{}", made.said);
-        assert!(said.contains("without the other tests it differs, too"), "{}", made.said);
+        assert!(said.contains("; alone it differs, too"), "{}", made.said);
         let passed = project.test_without_maven(&[]);
         assert_eq!(passed.status, Some(0), "{}", passed.said);
     });
@@ -156,13 +163,39 @@ fn tests_in_parallel_are_counted_apart_and_told() {
     });
 }
 
+/// Maven gives each of its JVMs other classes, whichever has time.
+#[test]
+fn tests_in_several_jvms_at_a_time_are_not_compared_with_such_as_ran_in_one() {
+    let newest = jdks::find().into_iter().max_by_key(|jdk| jdk.feature);
+    newest.iter().for_each(|jdk| {
+        let project = Project::new(jdk);
+        let made = project.test(&["--update", "--once"]);
+        assert_eq!(made.status, Some(0), "{}", made.said);
+        let forks = ["-DforkCount=2", "-DreuseForks=true"];
+        let refused = project.test_with(&["--once"], &forks);
+        assert_eq!(refused.status, Some(2), "{}", refused.said);
+        let said = "was made with tests that ran one after the other, these ran in 2 JVMs at a time";
+        assert!(refused.said.contains(said), "{}", refused.said);
+        let options = ["--update", "--once", "--baseline", "forks.txt"];
+        let made = project.test_with(&options, &forks);
+        assert_eq!(made.status, Some(0), "{}", made.said);
+        assert!(made.said.contains("quipu: tests ran in 2 JVMs at a time"), "{}", made.said);
+        let baseline = project.read("forks.txt");
+        assert!(baseline.contains("\nat a time: in 2 JVMs at a time\n"), "{baseline}");
+        assert_eq!(baseline.lines().filter(|line| line.starts_with("com.acme.")).count(), RUNS, "{baseline}");
+        // The other way round as well.
+        let refused = project.test(&["--once", "--baseline", "forks.txt"]);
+        assert_eq!(refused.status, Some(2), "{}", refused.said);
+    });
+}
+
 /// What tests with budgets are compiled against.
 const BUDGETS_JAR: &str = "<dependency><groupId>quipu</groupId><artifactId>quipu-junit</artifactId><version>1</version>\
     <scope>system</scope><systemPath>${project.basedir}/quipu-junit.jar</systemPath></dependency>";
 
 #[test]
 fn budgets_hold_with_junit_6() {
-    on_every_jdk(|jdk| {
+    on_every_jdk_since(OF_THE_PROJECT, |jdk| {
         let project = Project::new(jdk);
         assert_eq!(project.quipu(&["test-api"]).status, Some(0));
         project.edit("pom.xml", &[("  </dependencies>", &format!("{BUDGETS_JAR}</dependencies>"))]);

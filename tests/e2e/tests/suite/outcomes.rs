@@ -39,6 +39,50 @@ fn a_failing_build_is_told_from_a_failing_gate() {
     assert!(left.said.contains("is left as it is"), "{}", left.said);
 }
 
+/// A second run shows the line, but is not always made: of the baseline, of the new numbers, or when the build fails.
+#[test]
+fn a_failing_test_names_a_place_however_closely_was_looked() {
+    const FAILING: &str = "package com.acme;\n\
+        class FailingTest { @org.junit.jupiter.api.Test void fails() { throw new AssertionError(); } }\n";
+    let sorting = ["-c", "com.acme.SortingTest"];
+    let project = Project::new(&newest());
+    project.compile();
+    let in_baseline = [("closely.txt", &["--update"][..]), ("once.txt", &["--update", "--once"][..])];
+    for (baseline, options) in in_baseline {
+        let made = project.test_selected(&[options, &["--baseline", baseline]].concat(), &sorting);
+        assert_eq!(made.status, Some(0), "{}", made.said);
+    }
+    project.edit(SORTING, &[(INSERT, LONGER)]);
+    project.write("src/test/java/com/acme/FailingTest.java", FAILING);
+    project.compile();
+    let failing = ["-c", "com.acme.SortingTest", "-c", "com.acme.FailingTest"];
+    for (baseline, _) in in_baseline {
+        let runs = [(&["--once"][..], &sorting[..], 1), (&[], &sorting, 1), (&[], &failing, 4)];
+        for (options, selected, status) in runs {
+            let failed = project.test_selected(&[options, &["--baseline", baseline]].concat(), selected);
+            assert_eq!(failed.status, Some(status), "{}", failed.said);
+            let place = failed.out.lines().find(|line| line.trim_start().starts_with("1. "));
+            let place = place.unwrap_or_else(|| panic!("no place: {}", failed.said));
+            assert!(place.contains("bytecodes  com.acme.Sorting.insert (Sorting.java:"), "{}", failed.said);
+        }
+    }
+
+    // One line of the text is not of the run that the contexts are of.
+    let text = project.read("closely.txt");
+    let line = text.lines().find(|line| line.contains(".sorts(int)[2")).expect("a test");
+    let name = line.split(" bytecodes=").next().expect("a name");
+    project.write("closely.txt", &text.replace(line, &format!("{name} bytecodes=5000 calls=100")));
+    let failed = project.test_selected(&["--once", "--baseline", "closely.txt"], &sorting);
+    assert_eq!(failed.status, Some(1), "{}", failed.said);
+    assert!(failed.out.contains("com.acme.Sorting.insert (Sorting.java:"), "{}", failed.said);
+    let row = failed.out.lines().find(|row| row.contains(name)).unwrap_or_default();
+    assert!(row.contains("FAILED: where is not known"), "{}", failed.said);
+    assert_eq!(failed.out.matches("where is not known").count(), 1, "{}", failed.said);
+    let said =
+        format!("quipu: of {name} closely.quipu has not the contexts that closely.txt has the numbers of");
+    assert!(failed.said.contains(&said), "{}", failed.said);
+}
+
 #[test]
 fn tests_that_did_not_run_are_a_count_and_those_that_shrank_are_too() {
     let project = Project::new(&newest());
@@ -68,6 +112,16 @@ fn merge_conflicts_are_named_and_an_update_resolves_them() {
     let updated = project.test_without_maven(&["--update", "--once"]);
     assert_eq!(updated.status, Some(0), "{}", updated.said);
     assert_eq!(project.read("quipu-tests.txt"), text.replace(line, &format!("{line} max=7%")));
+
+    // With merge=union git keeps both lines, and says nothing.
+    let union = format!("{line} max=9%\n{line}\n");
+    project.write("quipu-tests.txt", &text.replace(&format!("{line}\n"), &union));
+    let refused = project.test_selected(&[], &[]);
+    assert_eq!(refused.status, Some(2), "{}", refused.said);
+    assert!(refused.said.contains("is there already. If git has put two sides together"), "{}", refused.said);
+    let updated = project.test_without_maven(&["--update", "--once"]);
+    assert_eq!(updated.status, Some(0), "{}", updated.said);
+    assert_eq!(project.read("quipu-tests.txt"), text.replace(line, &format!("{line} max=9%")));
 }
 
 #[test]

@@ -27,6 +27,15 @@ impl Project {
         Project { folder, jdk: jdk.clone() }
     }
 
+    /// One without any sources.
+    pub fn empty(jdk: &Jdk) -> Project {
+        let folder = scratch("project");
+        for sources in ["src/main/java/com/acme", "src/test/java/com/acme"] {
+            fs::create_dir_all(folder.join(sources)).expect("a directory below target");
+        }
+        Project { folder, jdk: jdk.clone() }
+    }
+
     pub fn read(&self, file: &str) -> String {
         fs::read_to_string(self.folder.join(file)).expect(file)
     }
@@ -91,6 +100,8 @@ impl Project {
     pub fn compile(&self) {
         let classes = self.folder.join("classes");
         let _ = fs::remove_dir_all(&classes);
+        // JDK 8 does not make it.
+        fs::create_dir_all(&classes).expect("a directory below target");
         let mut javac = Command::new(self.jdk.home.join("bin/javac"));
         javac.args(["-g", "-parameters", "-cp", &console(), "-d"]).arg(&classes).current_dir(&self.folder);
         for folder in ["src/main/java/com/acme", "src/test/java/com/acme"] {

@@ -1,13 +1,13 @@
 //! Threads of a JVM that runs, and deadlocks that were planted.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Output, Stdio};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{ChildStdout, Output, Stdio};
 
 use quipu_e2e::{Child, Command, Jdk, classes, on_every_jdk, scratch, tools};
 use serde_json::Value;
 
 /// A program that says when its threads wait. It does not outlive a test that fails.
-struct Waiting(Child);
+struct Waiting(Child, BufReader<ChildStdout>);
 
 impl Waiting {
     fn start(jdk: &Jdk, program: &[&str]) -> Waiting {
@@ -15,10 +15,22 @@ impl Waiting {
         java.arg("-cp").arg(classes(jdk)).args(program).current_dir(scratch("cwd"));
         java.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = java.spawn().expect("java starts");
+        let output = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut waiting = Waiting(child, output);
+        assert_eq!(waiting.says(), "waiting", "{program:?}");
+        waiting
+    }
+
+    /// The next line that it prints.
+    fn says(&mut self) -> String {
         let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
-        assert_eq!(line.trim(), "waiting", "{program:?}");
-        Waiting(child)
+        self.1.read_line(&mut line).expect("a line");
+        line.trim().to_owned()
+    }
+
+    /// Gives it a line to read.
+    fn tell(&mut self, line: &str) {
+        writeln!(self.0.stdin.as_mut().expect("a pipe"), "{line}").expect("it reads");
     }
 
     fn quipu(&self, command: &str, options: &[&str]) -> Output {
@@ -41,29 +53,172 @@ impl Waiting {
     }
 }
 
+/// Looks, and returns the names of the threads of the only circle.
+fn circle(found: &Value) -> Vec<String> {
+    let circles = found["deadlocks"].as_array().expect("a list");
+    assert_eq!(circles.len(), 1, "{found}");
+    let threads = circles[0].as_array().expect("threads").iter();
+    let mut names: Vec<String> =
+        threads.filter_map(|t| t["thread"]["name"].as_str().map(str::to_owned)).collect();
+    names.sort_unstable();
+    names
+}
+
+fn planted(threads: usize) -> Vec<String> {
+    let mut names: Vec<String> = (0..threads).map(|i| format!("circle-{i}")).collect();
+    names.sort_unstable();
+    names
+}
+
 #[test]
 fn planted_deadlocks_are_found() {
     on_every_jdk(|jdk| {
-        for (kind, threads) in [("monitor", 2), ("lock", 3), ("write", 2), ("mixed", 10)] {
-            let program = Waiting::start(jdk, &["Deadlocks", kind, &threads.to_string()]);
-            let found = program.json("deadlocks", &[], 1);
-            let circles = found["deadlocks"].as_array().expect("a list");
-            assert_eq!(circles.len(), 1, "{kind}: {found}");
-            let mut names: Vec<&str> = circles[0]
-                .as_array()
-                .expect("threads")
-                .iter()
-                .filter_map(|t| t["thread"]["name"].as_str())
-                .collect();
-            names.sort_unstable();
-            let mut expected: Vec<String> = (0..threads).map(|i| format!("circle-{i}")).collect();
-            expected.sort_unstable();
-            assert_eq!(names, expected, "{kind}");
-            let text = program.quipu("deadlocks", &[]);
-            let text = String::from_utf8_lossy(&text.stdout).into_owned();
-            assert!(text.contains(&format!("{threads} threads wait for each other")), "{text}");
-            assert!(text.contains("\"circle-0\" waits for ") && text.contains("Deadlocks.work"), "{text}");
+        for kind in ["monitor", "lock", "write", "mixed"] {
+            for threads in [2, 3, 10] {
+                let program = Waiting::start(jdk, &["Deadlocks", kind, &threads.to_string()]);
+                assert_eq!(circle(&program.json("deadlocks", &[], 1)), planted(threads), "{kind}");
+                if threads == 3 {
+                    let text = program.quipu("deadlocks", &[]);
+                    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+                    assert!(text.contains("3 threads wait for each other"), "{text}");
+                    let told = text.contains("\"circle-0\" waits for ") && text.contains("Deadlocks.work");
+                    assert!(told, "{text}");
+                }
+                program.finish();
+            }
+        }
+    });
+}
+
+#[test]
+fn a_deadlock_that_comes_later_is_waited_for() {
+    on_every_jdk(|jdk| {
+        let program = Waiting::start(jdk, &["Deadlocks", "later", "3"]);
+        assert_eq!(circle(&program.json("deadlocks", &["--watch", "0.1"], 1)), planted(3));
+        program.finish();
+    });
+}
+
+#[test]
+fn who_waits_for_itself_or_for_the_dead_is_told() {
+    on_every_jdk(|jdk| {
+        let program = Waiting::start(jdk, &["Deadlocks", "self", "1"]);
+        assert_eq!(circle(&program.json("deadlocks", &[], 1)), ["circle-0"]);
+        let text = program.quipu("deadlocks", &[]);
+        let text = String::from_utf8_lossy(&text.stdout).into_owned();
+        assert!(text.contains("1 thread waits for itself") && text.contains("held by itself"), "{text}");
+        program.finish();
+
+        let program = Waiting::start(jdk, &["Deadlocks", "orphan", "1"]);
+        let found = program.json("deadlocks", &[], 1);
+        assert_eq!(found["deadlocks"], serde_json::json!([]));
+        assert_eq!(found["orphaned"][0]["thread"]["name"], "circle-0", "{found}");
+        let text = program.quipu("deadlocks", &[]);
+        let text = String::from_utf8_lossy(&text.stdout).into_owned();
+        assert!(text.contains("its holder has ended"), "{text}");
+        program.finish();
+    });
+}
+
+#[test]
+fn who_waits_for_some_time_only_is_no_deadlock() {
+    on_every_jdk(|jdk| {
+        let program = Waiting::start(jdk, &["Deadlocks", "timed", "3"]);
+        let found = program.json("deadlocks", &[], 0);
+        assert_eq!(found["deadlocks"], serde_json::json!([]));
+        program.finish();
+    });
+}
+
+#[test]
+fn a_lock_that_a_virtual_thread_holds_is_not_told_to_be_lost() {
+    on_every_jdk(|jdk| {
+        if jdk.feature < 21 {
+            return;
+        }
+        for lock in ["monitor", "lock"] {
+            let program = Waiting::start(jdk, &["HeldByVirtual", "held", lock]);
+            let found = program.json("deadlocks", &[], 0);
+            assert_eq!(found["orphaned"], serde_json::json!([]), "{lock}");
+            // Which versions tell who owns what is parked for.
+            let unsure = usize::from(lock == "lock" && jdk.feature < 26);
+            assert_eq!(found["unsure"].as_array().map(Vec::len), Some(unsure), "{lock}: {found}");
             program.finish();
+        }
+    });
+}
+
+#[test]
+fn circles_of_virtual_threads_are_found_where_the_jvm_tells_their_locks() {
+    on_every_jdk(|jdk| {
+        for (lock, since) in [("monitor", 25), ("lock", 26)] {
+            if jdk.feature < since {
+                continue;
+            }
+            let program = Waiting::start(jdk, &["HeldByVirtual", "circle", lock]);
+            let found = program.json("deadlocks", &[], 1);
+            assert_eq!(circle(&found), ["virtual-0", "virtual-1"], "{lock}");
+            program.finish();
+        }
+    });
+}
+
+/// A thousand small programs that take locks at random, and cannot hang: each is looked at while it runs.
+#[test]
+fn random_programs_have_no_deadlock() {
+    const AT_ONCE: usize = 50;
+    on_every_jdk(|jdk| {
+        let mut program = Waiting::start(jdk, &["RandomLocks"]);
+        let mut blocked = 0;
+        for ended in (AT_ONCE..=1000).step_by(AT_ONCE) {
+            program.tell(&AT_ONCE.to_string());
+            assert_eq!(program.says(), "running");
+            let found = program.json("deadlocks", &[], 0);
+            let none = serde_json::json!([]);
+            assert_eq!((&found["deadlocks"], &found["orphaned"]), (&none, &none), "{found}");
+            if ended == AT_ONCE {
+                let dump = program.json("threads", &["--watch", "0"], 0);
+                let threads = dump["threads"].as_array().expect("threads").iter();
+                blocked = threads.filter(|thread| !thread["waits_for"].is_null()).count();
+            }
+            program.tell("end");
+            assert_eq!(program.says(), format!("ended {ended}"));
+        }
+        // They do wait for each other.
+        assert!(blocked >= 10, "{blocked} threads waited for a lock");
+        program.finish();
+    });
+}
+
+#[test]
+fn a_jvm_that_hangs_gives_a_clear_answer() {
+    on_every_jdk(|jdk| {
+        // In native code: that does not keep the VM from telling.
+        let pipe = scratch("pipes").join(format!("stuck-{}", jdk.feature));
+        let _ = std::fs::remove_file(&pipe);
+        assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs").success());
+        let program = Waiting::start(jdk, &["Stuck", "native", &pipe.to_string_lossy()]);
+        let found = program.json("deadlocks", &[], 0);
+        assert_eq!(found["deadlocks"], serde_json::json!([]));
+        let dump = program.json("threads", &["--watch", "0"], 0);
+        let threads = dump["threads"].as_array().expect("threads");
+        let stuck = threads.iter().find(|thread| thread["name"] == "stuck").expect("the thread");
+        assert_eq!(stuck["state"], "RUNNABLE");
+        assert!(stuck["frames"][0].as_str().is_some_and(|frame| frame.contains("Native Method")), "{stuck}");
+        program.finish();
+
+        // In code that cannot be stopped: the VM cannot tell.
+        let flags = [
+            "-XX:+IgnoreUnrecognizedVMOptions",
+            "-XX:-UseCountedLoopSafepoints",
+            "-XX:LoopStripMiningIter=0",
+        ];
+        let program = Waiting::start(jdk, &[&flags[..], &["-Xbatch", "Stuck", "safepoint"]].concat());
+        for command in ["threads", "deadlocks"] {
+            let output = program.quipu(command, &["--timeout", "1"]);
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(3), "{said}");
+            assert!(said.contains("did not answer"), "{said}");
         }
     });
 }
@@ -98,7 +253,14 @@ fn threads_have_states_stacks_and_locks() {
         let text = program.quipu("threads", &["--watch", "0"]);
         let text = String::from_utf8_lossy(&text.stdout).into_owned();
         // The same stack, but for the monitor that each waits for.
-        assert!(text.contains("3 threads: \"circle-0\" \"circle-1\" \"circle-2\"  BLOCKED"), "{text}");
+        let group = text
+            .lines()
+            .find(|line| line.starts_with("3 threads: \"circle-"))
+            .unwrap_or_else(|| panic!("{text}"));
+        assert!(
+            (0..3).all(|i| group.contains(&format!("\"circle-{i}\""))) && group.contains("  BLOCKED"),
+            "{text}"
+        );
         program.finish();
     });
 }

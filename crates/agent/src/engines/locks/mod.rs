@@ -1,22 +1,27 @@
-//! Waiting for locks. The VM tells of monitors; threads that park call a function of ours on the way ([`parking`]).
+//! Waiting for locks. The VM tells of monitors, and of virtual threads that park ([`mounting`]); other threads that park call a
+//! function of ours on the way ([`parking`]).
 //!
 //! Where a thread waits is looked up before it begins to, when it holds nothing that it is about to wait for; how long it took is
 //! all that is written down when it has the lock. So nobody waits longer for it, but for the thread itself, whose wait begins,
 //! for us, when the looking up is done.
 //!
-//! Who holds the lock is looked up now and then only: that stops the holder for some microseconds. What was waited since the
-//! last look is charged to the holder that is found.
+//! Who holds the lock is looked up at the first wait for it, and then now and then only ([`holders`]). A thread that waits very often
+//! does not have its stack walked each time ([`pending`]).
 
+mod held;
 mod holders;
-mod parking;
+mod mounting;
+mod names;
+pub mod parking;
 mod pending;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use quipu_arena::append::Event;
-use quipu_arena::layout::detail;
 use quipu_jvm::{Capabilities, Capability, Env, Error, Object, Thread, sys};
-use quipu_kinds::{Chosen, Kind};
+use quipu_kinds::{ALL, Chosen, Kind};
+use quipu_rewrite::Instrument;
 
 use crate::engine::{Engine, Waiting};
 use crate::events::Listener;
@@ -24,12 +29,16 @@ use crate::options::Options;
 use crate::session::Session;
 use crate::stacks::metrics::{self, Declared};
 use crate::stacks::record::{self, Charge};
-use crate::stacks::{details, monotonic, timeline};
+use crate::stacks::{monotonic, timeline};
 use crate::start;
 use pending::Pending;
 
-/// Locks that are told apart at the most; others of a class are one.
-const MOST_IDENTITIES: u32 = 10_000;
+/// Nanoseconds from which on every wait is on the timeline.
+const LONG: u64 = 1_000_000;
+
+/// Nanoseconds that a wait is taken to be shorter for what recording it takes, at the most: if that took longer, the thread was not
+/// running, or had to wait for others, and would have waited for the lock meanwhile.
+const MOST_SUBTRACTED: u64 = 100_000;
 
 /// Waiting for locks.
 pub struct Locks {
@@ -41,7 +50,7 @@ pub struct Locks {
     wait: AtomicU16,
     blocked: AtomicU16,
     event: AtomicU32,
-    identities: AtomicU32,
+    wait_event: AtomicU32,
 }
 
 /// The only one.
@@ -52,7 +61,7 @@ pub static LOCKS: Locks = Locks {
     wait: AtomicU16::new(0),
     blocked: AtomicU16::new(0),
     event: AtomicU32::new(0),
-    identities: AtomicU32::new(0),
+    wait_event: AtomicU32::new(0),
 };
 
 const EVENTS: [sys::jvmtiEvent; 4] = [
@@ -66,10 +75,17 @@ const EVENTS: [sys::jvmtiEvent; 4] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum What {
     Monitor,
-    /// A lock of `java.util.concurrent`.
-    Synchronizer,
+    /// A lock of `java.util.concurrent`, with a number for this attempt to get it.
+    Synchronizer {
+        attempt: u32,
+    },
     /// Not a lock.
     Other,
+}
+
+/// Whether locks that nobody waits for are counted, too.
+fn wants_all(chosen: &Chosen) -> bool {
+    chosen.get("locks") == Some(ALL)
 }
 
 impl Locks {
@@ -83,36 +99,47 @@ impl Locks {
 
     /// A thread is about to wait.
     fn begin(&self, env: &Env<'_>, thread: Thread<'_>, object: Object<'_>, what: What) {
-        let Some(session) = Session::get() else { return };
-        let Some(here) = record::here(env, thread) else { return };
-        let detail = self.detail(session, env, object).unwrap_or(0);
-        if what != What::Other {
-            let holder = holders::look(session, env, thread, object, what == What::Monitor, detail);
-            if let Some((holder, owed)) = holder {
-                let metric = self.blocked.load(Ordering::Acquire);
-                record::charge(monotonic(), holder, Charge { metric, value: owed, count: 1, detail });
-            }
-        }
-        pending::put(here.thread, Pending { here, detail, is_lock: what != What::Other, began: monotonic() });
+        let came = monotonic();
+        let (Some(session), Some(who)) = (Session::get(), record::who(env, thread)) else { return };
+        let detail = names::of(session, env, object);
+        let known = pending::known(who, detail, came);
+        let Some(here) = known.or_else(|| record::here(env, thread)) else { return };
+        let held = match what {
+            What::Other => None,
+            _ => holders::look(session, env, thread, object, what == What::Monitor, detail),
+        };
+        // What this took is not the program's.
+        let began = monotonic().min(came.saturating_add(MOST_SUBTRACTED));
+        let (is_lock, attempt) = match what {
+            What::Monitor => (true, 0),
+            What::Synchronizer { attempt } => (true, attempt),
+            What::Other => (false, 0),
+        };
+        let is_fresh = known.is_none();
+        pending::put(who, Pending { here, is_fresh, detail, is_lock, held, attempt, began });
     }
 
-    /// It has what it waited for.
+    /// It has what it waited for, and others may wait for that: what is written down is written at once.
     fn end(&self, env: &Env<'_>, thread: Thread<'_>) {
         let now = monotonic();
-        let Some(Pending { here, detail, is_lock, began }) = record::who(env, thread).and_then(pending::take)
+        let threshold = self.threshold.load(Ordering::Relaxed);
+        let counts = |pending: &Pending| now.saturating_sub(pending.began) >= threshold;
+        let Some((pending, count)) = record::who(env, thread).and_then(|who| pending::take(who, counts))
         else {
             return;
         };
+        let Pending { here, is_fresh, detail, is_lock, held, began, .. } = pending;
         let value = now.saturating_sub(began);
-        if value < self.threshold.load(Ordering::Relaxed) {
-            return;
-        }
         let metric = if is_lock { &self.lock } else { &self.wait };
         let metric = metric.load(Ordering::Acquire);
-        record::charge(now, here, Charge { metric, value, count: 1, detail });
-        if is_lock {
-            holders::entered(detail, here, value);
-            let kind = self.event.load(Ordering::Acquire);
+        record::charge(now, here, Charge { metric, value, count, detail });
+        if is_lock && let Some((held, owed)) = holders::entered(detail, here, value, held) {
+            self.charge_holder(now, held, detail, owed);
+        }
+        // Of a thread that waits very often, the timeline has the long waits and some of the others.
+        if is_fresh || value >= LONG {
+            let kind = if is_lock { &self.event } else { &self.wait_event };
+            let kind = kind.load(Ordering::Acquire);
             record::event(
                 Some(here),
                 Event { time: began, duration: value, kind, detail, ..Event::default() },
@@ -120,22 +147,20 @@ impl Locks {
         }
     }
 
-    /// What a lock is called: its class, and which one of it.
-    fn detail(&self, session: &Session, env: &Env<'_>, object: Object<'_>) -> Option<u32> {
-        let class = env.class_of(object).ok()?;
-        let signature = session.jvmti.class_signature(class).ok()?;
-        if signature.as_bytes() == b"[I" {
-            // What the VM has threads wait for that want a class initialised.
-            return Some(details::number(&session.arena, detail::LOCK, b"(class initialisation)", 0));
-        }
-        let identity = session.jvmti.object_hash_code(object).ok()?;
-        let number = |identity| details::number(&session.arena, detail::LOCK, signature.as_bytes(), identity);
-        let identity = u64::from(identity.cast_unsigned());
-        if let Some(known) = details::known(detail::LOCK, signature.as_bytes(), identity) {
-            return Some(known);
-        }
-        let is_one_more = self.identities.fetch_add(1, Ordering::Relaxed) < MOST_IDENTITIES;
-        Some(number(if is_one_more { identity } else { 0 }))
+    /// A thread that parked goes on, if it did: with the lock, or to try again.
+    fn parked(&self, env: &Env<'_>, thread: Thread<'_>) {
+        self.end(env, thread);
+    }
+
+    fn charge_holder(&self, now: u64, held: record::Here, detail: u32, value: u64) {
+        let metric = self.blocked.load(Ordering::Acquire);
+        record::charge(now, held, Charge { metric, value, count: 1, detail });
+    }
+
+    /// What is owed to holders is charged.
+    fn settle(&self) {
+        let now = monotonic();
+        holders::settle(|held, detail, owed| self.charge_holder(now, held, detail, owed));
     }
 }
 
@@ -154,7 +179,7 @@ impl Engine for Locks {
         }
         start::record(session, env, self.kind().name(), true, options)?;
         session.note("kind", self.kind().name());
-        if let [lock, lock_count, wait, wait_count, blocked] = self.kind().metrics {
+        if let [lock, lock_count, wait, wait_count, blocked, ..] = self.kind().metrics {
             // Everything is counted, but for what is shorter than the threshold.
             let declare = |metric, count| {
                 metrics::declare(&session.arena, &Declared { count, ..Declared::of(metric, 0) })
@@ -163,15 +188,30 @@ impl Engine for Locks {
             self.wait.store(declare(wait, wait_count.name), Ordering::Release);
             self.blocked.store(declare(blocked, ""), Ordering::Release);
         }
-        if let Some(event) = self.kind().events.first() {
-            self.event.store(timeline::declare(&session.arena, event), Ordering::Release);
+        if let [lock, wait] = self.kind().events {
+            self.event.store(timeline::declare(&session.arena, lock), Ordering::Release);
+            self.wait_event.store(timeline::declare(&session.arena, wait), Ordering::Release);
         }
+        names::begin();
         self.set(&options.chosen);
         self.on.store(true, Ordering::Release);
         if let Err(why) = parking::begin(session, env) {
             session.leave(b"locks of java.util.concurrent", &why);
         }
-        EVENTS.iter().try_for_each(|&event| session.listen(Listener::Locks, event, true)).map_err(text)
+        EVENTS.iter().try_for_each(|&event| session.listen(Listener::Locks, event, true)).map_err(text)?;
+        match wants_all(&options.chosen) {
+            true => held::start(session, env, options, self.kind()).map_err(text),
+            false => held::stop(session, env).map_err(text),
+        }
+    }
+
+    fn instrument(
+        &self,
+        session: &'static Session,
+        env: &mut Env<'_>,
+        options: &Options,
+    ) -> Result<Option<Arc<dyn Instrument>>, Error> {
+        wants_all(&options.chosen).then(|| held::instrument(session, env, self.kind())).transpose()
     }
 
     fn change(
@@ -185,6 +225,10 @@ impl Engine for Locks {
             true if self.status(session).is_none() => {
                 Err("waits for locks are not measured: start locks first".to_owned())
             }
+            true if wants_all(chosen) != held::is_on() => {
+                Err("to count all locks, or only those that are waited for again, start locks anew"
+                    .to_owned())
+            }
             true => {
                 self.set(chosen);
                 Ok(())
@@ -194,21 +238,36 @@ impl Engine for Locks {
     }
 
     fn stop(&self, session: &'static Session, env: &mut Env<'_>) -> Result<(), String> {
+        let taken_out = held::stop(session, env).map_err(|e| e.to_string());
         if !self.on.swap(false, Ordering::AcqRel) {
-            return Ok(());
+            return taken_out;
         }
-        parking::end(env);
+        parking::end(session, env);
         for event in EVENTS {
             // The VM knows the events: they were switched on.
             let _ = session.listen(Listener::Locks, event, false);
         }
+        self.settle();
         pending::clear();
         holders::clear();
-        start::record(session, env, self.kind().name(), false, &session.options())
+        start::record(session, env, self.kind().name(), false, &session.options()).and(taken_out)
     }
 
     fn status(&self, _: &Session) -> Option<String> {
-        self.is_on().then(|| self.threshold.load(Ordering::Acquire).to_string())
+        let threshold = || self.threshold.load(Ordering::Acquire).to_string();
+        self.is_on().then(|| if held::is_on() { ALL.to_owned() } else { threshold() })
+    }
+
+    fn thread_ended(&self, env: &Env<'_>, thread: Thread<'_>) {
+        if let Some(who) = record::who(env, thread).filter(|_| self.is_on()) {
+            pending::forget(who);
+        }
+    }
+
+    fn vm_ends(&self, _: &Env<'_>) {
+        if self.is_on() {
+            self.settle();
+        }
     }
 
     fn waits(&self, env: &Env<'_>, thread: Thread<'_>, waiting: Waiting<'_>) {
@@ -239,8 +298,10 @@ impl Locks {
             return;
         };
         let Some(here) = record::here(env, thread) else { return };
-        let detail = self.detail(session, env, object).unwrap_or(0);
+        let detail = names::of(session, env, object);
         let metric = self.wait.load(Ordering::Acquire);
         record::charge(now, here, Charge { metric, value, count: 1, detail });
+        let kind = self.wait_event.load(Ordering::Acquire);
+        record::event(Some(here), Event { time: began, duration: value, kind, detail, ..Event::default() });
     }
 }

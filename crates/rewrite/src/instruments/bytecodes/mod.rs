@@ -171,6 +171,7 @@ impl Counted {
             leaves: Vec::new(),
             lines: lines(&method, &body, false),
             sampled: true,
+            timed: None,
         });
         Ok(())
     }

@@ -19,7 +19,7 @@ pub struct Aside {
 
 impl Aside {
     /// Appends what goes to the entry.
-    pub fn begin(
+    pub(super) fn begin(
         code: &mut CodeEditor<'_, '_, '_>,
         probes: &Probes,
         with: Settings<'_>,
@@ -57,6 +57,34 @@ impl Aside {
         Ok(Aside { elsewhere, cursor, slot, tally, guard })
     }
 
+    /// Whether what the method calls is in no context.
+    pub fn hides(&self) -> bool {
+        self.elsewhere == Elsewhere::Hidden
+    }
+
+    /// Appends a return to the context that the method was called in.
+    pub fn leave(
+        self,
+        code: &mut CodeEditor<'_, '_, '_>,
+        probes: &Probes,
+        s: &mut Snippet,
+    ) -> Result<(), EditError> {
+        probes.thread(s, self.cursor);
+        s.lload(self.slot);
+        probes.call(code.pool(), s, "restore", "(@J)V")
+    }
+
+    /// Appends that what is called is in no context again.
+    pub fn enter(
+        self,
+        code: &mut CodeEditor<'_, '_, '_>,
+        probes: &Probes,
+        s: &mut Snippet,
+    ) -> Result<(), EditError> {
+        probes.thread(s, self.cursor);
+        probes.call(code.pool(), s, "hide", "(@)V")
+    }
+
     /// Appends what goes to the exits.
     pub fn end(
         self,
@@ -71,9 +99,7 @@ impl Aside {
             probes.thread(s, self.cursor);
             probes.call(code.pool(), s, "loaded", "(@)V")?;
         }
-        probes.thread(s, self.cursor);
-        s.lload(self.slot);
-        probes.call(code.pool(), s, "restore", "(@J)V")?;
+        self.leave(code, probes, s)?;
         if self.tally != 0 {
             s.lload(self.tally);
             probes.tally(code.pool(), s, "restore", "(J)V")?;

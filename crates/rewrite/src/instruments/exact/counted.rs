@@ -130,6 +130,7 @@ impl Counted {
             leaves: if plan.activation { Vec::new() } else { take(&mut analysis.calls.leaves) },
             lines: lines(&method, &body, exact.sites || exact.blocks),
             sampled: false,
+            timed: None,
         });
         Ok(())
     }

@@ -15,7 +15,8 @@ use super::Elsewhere;
 use crate::call::makes_calls;
 use crate::instrument::{Inserter, Instrument, MethodEdit};
 use crate::{Known, Plan, Treatment};
-use aside::Aside;
+pub use aside::Aside;
+pub(super) use calls::{Calls, Site};
 use counted::Counted;
 use tallied::Tallied;
 
@@ -123,6 +124,7 @@ impl Inserter for ExactInserter<'_> {
             let mut s = Snippet::new();
             let aside = Aside::begin(&mut edit.code, edit.probes, self.with, &mut s, elsewhere)?;
             edit.code.insert_entry(&s)?;
+            edit.aside = Some(aside).filter(Aside::hides);
             self.method = Method::Aside(aside);
         }
         Ok(())

@@ -84,6 +84,7 @@ impl Tallied {
             leaves: Vec::new(),
             lines: lines(&method, &body, false),
             sampled: false,
+            timed: None,
         });
         Ok(())
     }

@@ -1,4 +1,3 @@
-import java.lang.ref.Cleaner;
 import java.lang.ref.ReferenceQueue;
 import java.lang.ref.SoftReference;
 import java.lang.ref.WeakReference;
@@ -16,7 +15,6 @@ import java.util.zip.Deflater;
  * With an argument, garbage is collected all the time.
  */
 public final class Collected {
-    private static final Cleaner CLEANER = Cleaner.create();
     static long sink;
 
     /** Registered by the VM, and taken off its list when it was collected. */
@@ -41,9 +39,11 @@ public final class Collected {
             sink += soft.get().length();
             ThreadLocal<Integer> local = ThreadLocal.withInitial(() -> 1);
             sink += local.get();
-            ByteBuffer direct = ByteBuffer.allocateDirect(64);
-            sink += direct.capacity();
-            CLEANER.register(new Object(), () -> sink++);
+            // More than there are in one of the lists of 4096 that newer JDKs have of them.
+            for (int j = 0; j < 4; j++) {
+                ByteBuffer direct = ByteBuffer.allocateDirect(64);
+                sink += direct.capacity();
+            }
             sink += new Finalised().hashCode() & 1;
             queue.poll();
             Deflater deflater = new Deflater();
@@ -62,6 +62,6 @@ public final class Collected {
             collector.setDaemon(true);
             collector.start();
         }
-        work(3000);
+        work(1500);
     }
 }

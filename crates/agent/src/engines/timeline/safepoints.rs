@@ -1,0 +1,91 @@
+//! Pauses of the VM. It tells nobody of single ones, but counts them, and how long they took: the counters are looked at a hundred
+//! times a second, by a thread of ours, and what was added since is an event. So two pauses within 10 ms are one event.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use quipu_arena::append::Event;
+use quipu_jvm::Env;
+use quipu_jvm::hotspot::{Counter, Library, Structs};
+use quipu_unwind::Memory;
+
+use super::{SAFEPOINT, TIMELINE};
+use crate::own_thread;
+use crate::session::Session;
+use crate::stacks::{guarded_memory, monotonic, record};
+
+const EVERY: Duration = Duration::from_millis(10);
+
+/// Whether a thread looks at them.
+static WATCHED: AtomicBool = AtomicBool::new(false);
+
+/// What the VM counts.
+struct Counters {
+    memory: Memory,
+    pauses: Counter,
+    /// In ticks of its clock, which are nanoseconds on Linux.
+    time: Counter,
+    reaching: Counter,
+}
+
+/// What it has counted so far: pauses, and nanoseconds in them and to reach them.
+#[derive(Clone, Copy)]
+struct Counted {
+    pauses: u64,
+    time: u64,
+    reaching: u64,
+}
+
+impl Counters {
+    fn find(session: &Session) -> Option<Counters> {
+        let structs = Library::of(session.vm).and_then(Structs::of)?;
+        let memory = guarded_memory();
+        let find = |name| Counter::find(&structs, memory, name);
+        Some(Counters {
+            memory,
+            pauses: find("sun.rt.safepoints")?,
+            time: find("sun.rt.safepointTime")?,
+            reaching: find("sun.rt.safepointSyncTime")?,
+        })
+    }
+
+    fn read(&self) -> Option<Counted> {
+        let get = |counter: Counter| counter.get(self.memory);
+        Some(Counted { pauses: get(self.pauses)?, time: get(self.time)?, reaching: get(self.reaching)? })
+    }
+}
+
+/// Has pauses told as long as the timeline is on.
+pub fn watch(session: &Session, env: &Env<'_>) -> Result<(), String> {
+    Counters::find(session).ok_or("this JVM does not count them (it was started with -XX:-UsePerfData)")?;
+    if WATCHED.swap(true, Ordering::AcqRel) {
+        return Ok(());
+    }
+    let started = own_thread::start(session.jvmti, env, "Quipu's safepoints", |_| {
+        look();
+        WATCHED.store(false, Ordering::Release);
+    });
+    started.map_err(|error| {
+        WATCHED.store(false, Ordering::Release);
+        error.to_string()
+    })
+}
+
+fn look() {
+    let Some(counters) = Session::get().and_then(Counters::find) else { return };
+    let Some(mut before) = counters.read() else { return };
+    while TIMELINE.is_on() {
+        std::thread::sleep(EVERY);
+        let Some(now) = counters.read() else { return };
+        // What is counted when the pause is over is there in part, perhaps: then all of it is in the next event.
+        if now.pauses > before.pauses && now.time > before.time {
+            let duration = now.time - before.time;
+            let reaching = now.reaching.saturating_sub(before.reaching);
+            let values = [now.pauses - before.pauses, reaching];
+            let time = monotonic().saturating_sub(duration);
+            let kind = TIMELINE.number(SAFEPOINT);
+            record::event(None, Event { time, duration, kind, values, ..Event::default() });
+            before = now;
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Compiler directives of HotSpot, for `-XX:CompilerDirectivesFile`: what is to be inlined where, by a call graph.
+//!
+//! The decisions are those of Arnold and Grove's inliner (section 5). The size up to which a callee is inlined grows in proportion to the
+//! weight of the call, up to a bound; of a site with several targets only those are considered that have a fair part of its
+//! calls; what is seldom called is not inlined.
+//!
+//! HotSpot takes directives by the method that it compiles: a directive names what is inlined into one, however deep. It knows no call
+//! sites, so what is hot at one site of a method is inlined at the others of the same method, too. HotSpot does not start
+//! with a file that it cannot read, or that has more directives than its limit, so methods with unusual names are left out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+
+use quipu_profile::{CallGraph, MethodId, Profile, UNKNOWN_SITE};
+
+use crate::{ExportError, Options, jsontext};
+
+/// HotSpot's own limits in bytes of code: what is inlined however seldom it is called, and what if it is called often.
+const ALWAYS: f64 = 35.0;
+const OFTEN: f64 = 325.0;
+/// Larger methods are never asked for.
+const LARGEST: f64 = 1_000.0;
+/// The part of all calls with which a callee may have [`OFTEN`] bytes, and twice that with twice the part, and so on.
+const OFTEN_IS: f64 = 0.01;
+/// With a smaller part of all calls, nothing is asked for; with one that is smaller still, inlining is forbidden.
+const HOT: f64 = 0.001;
+const COLD: f64 = 0.000_01;
+/// A call takes more code than methods of this size, which HotSpot calls trivial.
+const TRIVIAL: u32 = 6;
+/// The part of a site's calls that a target must have.
+const FAIR: f64 = 0.4;
+/// So deep methods are inlined into each other.
+const DEEPEST: u32 = 9;
+/// `CompilerDirectivesLimit` is 50, and HotSpot has one itself.
+const DIRECTIVES: usize = 49;
+/// Names in one of them.
+const NAMES: usize = 100;
+
+/// What is said of a call, at whichever sites of the caller.
+#[derive(Clone, Copy, PartialEq)]
+enum Said {
+    Inline,
+    Leave,
+    Forbid,
+}
+
+/// What a caller calls: the callee, what is said of it, and the calls.
+type Callees = BTreeMap<MethodId, (Said, u64)>;
+
+/// Writes directives for the methods that call most.
+pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Result<(), ExportError> {
+    let callers = callers(profile, options)?;
+    let hot = |callees: &Callees| -> u64 {
+        let hot = callees.values().filter(|(said, _)| *said == Said::Inline);
+        hot.fold(0, |sum, (_, calls)| sum.saturating_add(*calls))
+    };
+    let mut roots: Vec<(u64, MethodId)> = callers
+        .iter()
+        .map(|(&caller, callees)| (hot(callees), caller))
+        .filter(|&(weight, _)| weight > 0)
+        .collect();
+    roots.sort_unstable_by_key(|&(weight, caller)| (std::cmp::Reverse(weight), caller));
+    write!(out, "[")?;
+    let mut first = true;
+    for &(_, root) in roots.iter().take(DIRECTIVES) {
+        let (Some(name), inline) = (pattern(profile, root), inlined(profile, &callers, root)) else {
+            continue;
+        };
+        jsontext::comma(out, &mut first)?;
+        write!(out, "\n  {{\n    \"match\": ")?;
+        jsontext::strings(out, [name])?;
+        write!(out, ",\n    \"c2\": {{ \"inline\": ")?;
+        jsontext::strings(out, inline)?;
+        write!(out, " }}\n  }}")?;
+    }
+    writeln!(out, "\n]")?;
+    Ok(())
+}
+
+/// What is said of all calls, by caller and callee.
+fn callers(profile: &Profile, options: &Options) -> Result<BTreeMap<MethodId, Callees>, ExportError> {
+    let metric = match &options.metric {
+        Some(_) => options.metric(profile)?,
+        None => ["calls", "samples.calls"]
+            .iter()
+            .find_map(|name| profile.metric(name))
+            .ok_or(ExportError::NoCalls)?,
+    };
+    let graph = profile.call_graph();
+    let weights = profile.totals_by_edge(&graph, metric).own;
+    let all: u64 = weights.iter().fold(0, |sum, &weight| sum.saturating_add(weight));
+    let mut of_sites: BTreeMap<(MethodId, i32), u64> = BTreeMap::new();
+    for (edge, &weight) in graph.edges.iter().zip(&weights) {
+        let sum = of_sites.entry((edge.caller, edge.site)).or_default();
+        *sum = sum.saturating_add(weight);
+    }
+    let sizes = sizes(profile, &graph);
+    let mut callers: BTreeMap<MethodId, Callees> = BTreeMap::new();
+    for (edge, &weight) in graph.edges.iter().zip(&weights) {
+        let is_plain = |method| !profile.method(method).opaque() && !profile.method(method).is_detail();
+        if weight == 0 || edge.caller == edge.callee || !is_plain(edge.caller) || !is_plain(edge.callee) {
+            continue;
+        }
+        let of_site = of_sites.get(&(edge.caller, edge.site)).copied().unwrap_or(weight);
+        // Where sites are not told apart, what all of them call says nothing of a single one.
+        let is_fair = edge.site == UNKNOWN_SITE || weight as f64 >= FAIR * of_site as f64;
+        let size = sizes.get(edge.callee as usize).copied().flatten();
+        let said = match size {
+            Some(size) if is_fair => decide(weight as f64 / all as f64, size),
+            _ => Said::Leave,
+        };
+        let known = callers.entry(edge.caller).or_default().entry(edge.callee).or_insert((said, 0));
+        known.1 = known.1.saturating_add(weight);
+        // One hot site is enough; one that is not cold, too.
+        if known.0 != Said::Inline && said != Said::Forbid {
+            known.0 = said;
+        }
+    }
+    Ok(callers)
+}
+
+/// What is said of a call that has this part of all calls, of a callee of this size.
+fn decide(part: f64, size: u32) -> Said {
+    let most = (ALWAYS + (OFTEN - ALWAYS) * part / OFTEN_IS).min(LARGEST);
+    if part < COLD && size > TRIVIAL {
+        Said::Forbid
+    } else if part >= HOT && f64::from(size) <= most {
+        Said::Inline
+    } else {
+        Said::Leave
+    }
+}
+
+/// How many bytes of code methods have at least: up to the last line, and the last call. `None` where neither is known.
+fn sizes(profile: &Profile, graph: &CallGraph) -> Vec<Option<u32>> {
+    let last_lines = profile.methods().iter().map(|method| method.lines.last().map(|line| line.bci + 1));
+    let mut sizes: Vec<Option<u32>> = last_lines.collect();
+    for edge in &graph.edges {
+        if let (Some(size), Ok(site)) = (sizes.get_mut(edge.caller as usize), u32::try_from(edge.site)) {
+            // An instruction that calls has three bytes.
+            *size = Some(size.unwrap_or(0).max(site.saturating_add(3)));
+        }
+    }
+    sizes
+}
+
+/// What is inlined into a method, and into what that is inlined, and what is not: `+a/B.c()V`, `-d/E.f()V`.
+fn inlined(profile: &Profile, callers: &BTreeMap<MethodId, Callees>, root: MethodId) -> Vec<String> {
+    let mut hot: Vec<MethodId> = Vec::new();
+    let mut seen = BTreeSet::from([root]);
+    let mut cold = BTreeSet::new();
+    let mut level = vec![root];
+    for _ in 0..DEEPEST {
+        let mut next: Vec<(u64, MethodId)> = Vec::new();
+        for (&callee, &(said, calls)) in level.iter().filter_map(|caller| callers.get(caller)).flatten() {
+            match said {
+                Said::Inline if seen.insert(callee) => next.push((calls, callee)),
+                Said::Forbid => drop(cold.insert(callee)),
+                Said::Inline | Said::Leave => {}
+            }
+        }
+        next.sort_unstable_by_key(|&(calls, callee)| (std::cmp::Reverse(calls), callee));
+        level = next.into_iter().map(|(_, callee)| callee).collect();
+        hot.extend(&level);
+    }
+    let named = |sign: &str, method| pattern(profile, method).map(|name| [sign, &name].concat());
+    let hot = hot.into_iter().filter_map(|method| named("+", method));
+    let cold =
+        cold.into_iter().filter(|method| !seen.contains(method)).filter_map(|method| named("-", method));
+    hot.chain(cold).take(NAMES).collect()
+}
+
+/// A method as directives name it. Not those that have letters which mean something there, or names that are other ones in
+/// the next run.
+fn pattern(profile: &Profile, method: MethodId) -> Option<String> {
+    /// HotSpot reads 255 letters of each part.
+    const LONGEST: usize = 200;
+    let method = profile.method(method);
+    let [class, name, descriptor] = [method.class, method.name, method.descriptor].map(|id| profile.str(id));
+    let plain = |text: &str, more: &str| {
+        text.len() <= LONGEST && text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
+    };
+    let is_plain = plain(class, "_$.") && plain(name, "_$<>") && plain(descriptor, "_$/;[()<>");
+    let is_hidden = class.contains("$$Lambda") || name.starts_with("lambda$");
+    (is_plain && !is_hidden && !class.is_empty() && !name.is_empty() && !descriptor.is_empty())
+        .then(|| [&class.replace('.', "/"), ".", name, descriptor].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quipu_profile::{Builder, Line, MethodSpec, MetricSpec, ThreadSpec};
+
+    #[test]
+    fn the_size_that_is_inlined_grows_with_the_weight() {
+        let largest = |part: f64| (1..2_000).take_while(|&size| decide(part, size) == Said::Inline).last();
+        assert_eq!(largest(0.0009), None);
+        assert_eq!(largest(0.001), Some(64));
+        assert_eq!(largest(0.01), Some(325));
+        assert_eq!(largest(0.02), Some(615));
+        assert_eq!(largest(0.5), Some(1_000));
+        assert!(decide(0.000_009, 7) == Said::Forbid && decide(0.000_009, 6) == Said::Leave);
+    }
+
+    /// `main` calls `hot`, which calls `deep` and, from one site, three targets in the proportion 6 : 3 : 1, and seldom `cold`.
+    fn profile() -> Profile {
+        let mut b = Builder::new();
+        let calls = b.metric(MetricSpec::calls());
+        let thread = b.thread(ThreadSpec { name: "main", ..Default::default() });
+        let root = b.root(thread);
+        let mut node = |parent, name, last, site, count| {
+            let lines = [Line { bci: 0, line: 1 }, Line { bci: last, line: 2 }];
+            let spec =
+                MethodSpec { class: "a.B", name, descriptor: "()V", lines: &lines, ..Default::default() };
+            let method = b.method(spec);
+            let node = b.child(parent, method, site);
+            b.add(node, calls, count);
+            node
+        };
+        let main = node(root, "main", 50, UNKNOWN_SITE, 1);
+        let hot = node(main, "hot", 100, 3, 1_000_000);
+        node(hot, "deep", 20, 1, 1_000_000);
+        node(hot, "first", 20, 7, 600_000);
+        node(hot, "second", 20, 7, 300_000);
+        node(hot, "third", 20, 7, 100_000);
+        node(hot, "cold", 40, 9, 5);
+        node(hot, "huge", 5_000, 12, 1_000_000);
+        node(hot, "lambda$0", 5, 15, 1_000_000);
+        b.finish()
+    }
+
+    #[test]
+    fn hot_calls_are_inlined_and_cold_ones_are_not() {
+        let mut out = Vec::new();
+        write(&profile(), &Options::default(), &mut out).unwrap();
+        let found: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        let expected = serde_json::json!([
+            { "match": ["a/B.hot()V"], "c2": { "inline": ["+a/B.deep()V", "+a/B.first()V", "-a/B.cold()V"] } },
+            { "match": ["a/B.main()V"],
+              "c2": { "inline": ["+a/B.hot()V", "+a/B.deep()V", "+a/B.first()V", "-a/B.cold()V"] } },
+        ]);
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn without_calls_there_is_nothing_to_go_by() {
+        let mut b = Builder::new();
+        b.metric(MetricSpec::bytecodes());
+        let error = write(&b.finish(), &Options::default(), &mut Vec::new()).unwrap_err();
+        assert!(error.to_string().contains("--calls"), "{error}");
+    }
+}

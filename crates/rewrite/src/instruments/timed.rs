@@ -1,0 +1,265 @@
+//! Times of the methods below a root, after Dmitriev's JFluid.
+//!
+//! | method | entry | calls | exits |
+//! |---|---|---|---|
+//! | a root | enters itself below its caller, or begins a tree; notes when | publish a slot | put the caller's slot back, look at the clock, count the execution among those that took as long |
+//! | what a root reaches | nothing, if the thread is in no root; else the same | the same | the same |
+//! | what is tiny | counts the call, if the thread is in a root | – | – |
+//! | what loads classes | leaves the root | – | returns to it |
+//!
+//! Nothing is published where the thread is in no root, which is all that a method then has to find out.
+//!
+//! A tiny method calls nothing and runs straight through to its end: the clock takes longer than it does, and the JIT makes it
+//! part of its caller. So does the profile: its calls are its own, its time is the caller's.
+
+use quipu_classfile::opcode::InstructionClass;
+use quipu_classfile::{
+    BlockAnalysis, ClassFile, Code, CodeEditor, EditError, Method, Snippet, VerificationType, access,
+};
+
+use super::exact::{Calls, Site};
+use crate::agreed::MOST_SLOTS;
+use crate::instrument::{Inserter, Instrument, MethodEdit};
+use crate::rewritten::lines;
+use crate::{Clock, Known, Plan, Shape, Timing, Treatment};
+
+/// The runtime's class that takes the times.
+const RUNTIME: &str = "Timer";
+/// What the JIT puts into its callers whoever they are (`MaxInlineSize`); such a method without calls and loops is tiny.
+const TINY: usize = 35;
+/// HotSpot compiles no method that is longer: code that was compiled must not become code that never is.
+const HUGE: u32 = 8000;
+
+/// What calls methods that code does not name.
+const REFLECTS: [(&[u8], &[u8]); 2] =
+    [(b"java/lang/reflect/Method", b"invoke"), (b"java/lang/reflect/Constructor", b"newInstance")];
+
+/// The instrument.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Timed;
+
+impl Timed {
+    /// How it is called.
+    pub const NAME: &'static str = "root";
+}
+
+impl Instrument for Timed {
+    fn name(&self) -> &'static str {
+        Timed::NAME
+    }
+
+    fn inserter<'p>(
+        &'p self,
+        _: &ClassFile<'_>,
+        _: &'p Plan,
+        known: &'p dyn Known,
+    ) -> Box<dyn Inserter + 'p> {
+        Box::new(TimedInserter { known, method: None })
+    }
+}
+
+struct TimedInserter<'p> {
+    known: &'p dyn Known,
+    method: Option<Begun>,
+}
+
+/// The local variables of a method, between its two turns.
+#[derive(Clone, Copy)]
+enum Begun {
+    /// It has a context.
+    Timed {
+        cursor: u16,
+        /// What was published when it was entered.
+        before: u16,
+        /// Where time went when it was entered.
+        outer: u16,
+        /// Where its own goes; 0 if the thread is in no root.
+        slot: u16,
+        /// Of a root its node, and when it was entered.
+        root: Option<[u16; 2]>,
+    },
+    /// It leaves the root.
+    Aside { cursor: u16, before: u16 },
+    /// It only counts its calls.
+    Tiny,
+}
+
+/// Whether the clock would take longer than the method.
+fn is_tiny(method: &Method<'_, '_>, code: &Code<'_>, straight: bool) -> bool {
+    let quick = |class| {
+        !matches!(
+            class,
+            InstructionClass::Invoke
+                | InstructionClass::Allocation
+                | InstructionClass::Monitor
+                | InstructionClass::Throw
+                | InstructionClass::Jsr
+        )
+    };
+    straight
+        && code.bytes.len() <= TINY
+        && !method.is(access::SYNCHRONIZED)
+        && code.instructions().map_while(Result::ok).all(|instruction| quick(instruction.info().class))
+}
+
+impl Inserter for TimedInserter<'_> {
+    fn before(&mut self, edit: &mut MethodEdit<'_, '_, '_, '_>) -> Result<(), EditError> {
+        self.method = None;
+        let method = edit.method();
+        let body = *edit.code.code();
+        if body.bytes.len() <= HUGE as usize {
+            edit.code.set_size_limit(HUGE);
+        }
+        let timing = match edit.treatment {
+            Treatment::Count => self.known.timing(&method, edit.id),
+            // The JVM calls it wherever it comes to a new class.
+            Treatment::CountLoading => return self.leave_root(edit),
+            _ => None,
+        };
+        let Some(timing) = timing else { return Ok(()) };
+        let straight = edit.code.blocks(BlockAnalysis::Default).is_straight_line();
+        if timing == Timing::Below && is_tiny(&method, &body, straight) {
+            let mut s = Snippet::new();
+            edit.probes.word(edit.code.pool(), &mut s, edit.id)?;
+            edit.probes.call_class(RUNTIME, edit.code.pool(), &mut s, "count", "(I)V")?;
+            self.method = Some(Begun::Tiny);
+            edit.shape = Some(shape(edit, 0, true));
+            return edit.code.insert_entry(&s);
+        }
+        self.enter(edit, timing)
+    }
+
+    fn after(&mut self, edit: &mut MethodEdit<'_, '_, '_, '_>) -> Result<(), EditError> {
+        let (probes, code) = (edit.probes, &mut edit.code);
+        let mut s = Snippet::new();
+        match self.method {
+            None | Some(Begun::Tiny) => return Ok(()),
+            Some(Begun::Timed { cursor, before, outer, slot, root }) => {
+                publish(code, probes, &mut s, cursor, before)?;
+                s.aload(cursor).lload(slot).lload(outer);
+                let (name, descriptor) = match root {
+                    Some([node, entered]) => {
+                        s.lload(node).lload(entered);
+                        ("leaveRoot", "(@JJJJ)V")
+                    }
+                    None => ("leave", "(@JJ)V"),
+                };
+                let descriptor = probes.with_cursor(descriptor);
+                probes.call_class(RUNTIME, code.pool(), &mut s, name, &descriptor)?;
+            }
+            Some(Begun::Aside { cursor, before }) => {
+                publish(code, probes, &mut s, cursor, before)?;
+                s.aload(cursor).lload(before);
+                let descriptor = probes.with_cursor("(@J)V");
+                probes.call_class(RUNTIME, code.pool(), &mut s, "back", &descriptor)?;
+            }
+        }
+        code.insert_before_returns(&s)?;
+        code.catch_all(&s)
+    }
+}
+
+impl TimedInserter<'_> {
+    fn enter(&mut self, edit: &mut MethodEdit<'_, '_, '_, '_>, timing: Timing) -> Result<(), EditError> {
+        let (probes, method, body) = (edit.probes, edit.method(), *edit.code.code());
+        let calls = Calls::find(&body, method.class().pool(), false, 0, false, self.known);
+        if calls.slots > MOST_SLOTS {
+            return Err(EditError::TooLarge { size: body.bytes.len() as u32 });
+        }
+        let published = |site: &Site| match *site {
+            Site::Publish { bci, slot } | Site::Possible { bci, slot, .. } => Some((bci, slot)),
+            Site::Opaque { .. } => None,
+        };
+        let mut s = Snippet::new();
+        let cursor = find_cursor(edit, &mut s)?;
+        let code = &mut edit.code;
+        let [before, outer, slot, node] = [
+            code.new_local(VerificationType::Long)?,
+            code.new_local(VerificationType::Long)?,
+            code.new_local(VerificationType::Long)?,
+            code.new_local(VerificationType::Long)?,
+        ];
+        let call = |code: &mut CodeEditor<'_, '_, '_>, s: &mut Snippet, name: &str, descriptor: &str| {
+            probes.call_class(RUNTIME, code.pool(), s, name, &probes.with_cursor(descriptor))
+        };
+        if REFLECTS.contains(&(method.class().name(), method.name())) {
+            s.aload(0);
+            call(code, &mut s, "reflected", "(Ljava/lang/Object;)V")?;
+        }
+        s.aload(cursor);
+        call(code, &mut s, "published", "(@)J")?;
+        s.lstore(before).aload(cursor);
+        call(code, &mut s, "running", "(@)J")?;
+        s.lstore(outer).aload(cursor);
+        probes.word(code.pool(), &mut s, edit.id)?;
+        call(code, &mut s, if timing == Timing::Root { "enterRoot" } else { "enter" }, "(@I)J")?;
+        s.lstore(slot).aload(cursor).lload(slot);
+        call(code, &mut s, "open", "(@J)J")?;
+        s.lstore(node);
+        let mut root = None;
+        if timing == Timing::Root {
+            let entered = code.new_local(VerificationType::Long)?;
+            s.aload(cursor).lload(slot);
+            call(code, &mut s, "entered", "(@J)J")?;
+            s.lstore(entered);
+            root = Some([node, entered]);
+        }
+        code.insert_entry(&s)?;
+        for (bci, number) in calls.sites.iter().filter_map(published) {
+            s.clear().aload(cursor).lload(node);
+            probes.int(code.pool(), &mut s, number)?;
+            call(code, &mut s, "at", "(@JI)V")?;
+            code.insert_before(bci, &s)?;
+        }
+        self.method = Some(Begun::Timed { cursor, before, outer, slot, root });
+        edit.shape = Some(shape(edit, calls.slots, false));
+        Ok(())
+    }
+
+    /// What the method does is not the program's.
+    fn leave_root(&mut self, edit: &mut MethodEdit<'_, '_, '_, '_>) -> Result<(), EditError> {
+        let mut s = Snippet::new();
+        let cursor = find_cursor(edit, &mut s)?;
+        let before = edit.code.new_local(VerificationType::Long)?;
+        s.aload(cursor);
+        let descriptor = edit.probes.with_cursor("(@)J");
+        edit.probes.call_class(RUNTIME, edit.code.pool(), &mut s, "aside", &descriptor)?;
+        s.lstore(before);
+        self.method = Some(Begun::Aside { cursor, before });
+        edit.code.insert_entry(&s)
+    }
+}
+
+fn find_cursor(edit: &mut MethodEdit<'_, '_, '_, '_>, s: &mut Snippet) -> Result<u16, EditError> {
+    let class = edit.probes.cursor_class(edit.code.pool())?;
+    let cursor = edit.code.new_local(VerificationType::Object(class))?;
+    edit.probes.find_cursor(edit.code.pool(), s)?;
+    s.astore(cursor);
+    Ok(cursor)
+}
+
+/// Appends a store of what is published. No call, so that it is done where there is no stack left for one: a thread must never
+/// stay in a root that it has left.
+fn publish(
+    code: &mut CodeEditor<'_, '_, '_>,
+    probes: &crate::Probes,
+    s: &mut Snippet,
+    cursor: u16,
+    value: u16,
+) -> Result<(), EditError> {
+    let field = probes.cursor_field(code.pool(), b"below")?;
+    s.aload(cursor).lload(value).putfield(field, b"J");
+    Ok(())
+}
+
+fn shape(edit: &MethodEdit<'_, '_, '_, '_>, slots: u32, tiny: bool) -> Shape {
+    let method = edit.method();
+    Shape {
+        id: edit.id,
+        index: method.index(),
+        slots,
+        lines: lines(&method, edit.code.code(), false),
+        timed: Some(if tiny { Clock::Callers } else { Clock::Own }),
+        ..Shape::default()
+    }
+}

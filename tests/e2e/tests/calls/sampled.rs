@@ -1,0 +1,120 @@
+//! Sampled edges: against programs whose calls are known, and against exact profiles of the same programs.
+
+use std::collections::BTreeMap;
+
+use quipu_e2e::{Jdk, Program, Run, on_every_jdk_since, percent};
+use quipu_kinds::CALLS;
+use quipu_profile::{Matching, On, overlap};
+
+use crate::{Edge, edges, inside};
+
+const METRIC: &str = "samples.calls";
+/// Programs run for a second or two, on a machine that has other things to do.
+const OFTEN: [&str; 2] = ["--tick", "10ms"];
+
+/// The edges of `class` that were sampled.
+fn sampled(run: &Run, class: &str) -> BTreeMap<Edge, u64> {
+    assert!(run.status.success(), "{}", run.said());
+    inside(edges(run.profile(), METRIC), class)
+}
+
+/// How the two calls of the loop share the samples, in percent, and how many there are.
+fn shares(run: &Run) -> ([f64; 2], u64) {
+    assert_eq!(run.stdout.trim(), "as often", "{}", run.said());
+    let of = |edges: &BTreeMap<Edge, u64>, callee: &str| -> u64 {
+        let is_it = |edge: &Edge| edge.0.starts_with("Figure1.m(") && edge.2 == callee;
+        edges.iter().filter(|(edge, _)| is_it(edge)).map(|(_, n)| n).sum()
+    };
+    let edges = sampled(run, "Figure1");
+    let [first, second] = ["Figure1.call1()V", "Figure1.call2()V"].map(|callee| of(&edges, callee));
+    ([percent(first, first + second), percent(second, first + second)], first + second)
+}
+
+/// The ways in which a method can run.
+const TIERS: [&[&str]; 3] = [&[], &["-XX:TieredStopAtLevel=1"], &["-Xint"]];
+
+fn figure_1(jdk: &Jdk, millis: &str, tier: &[&str], kind: &[&str]) -> Run {
+    let program =
+        Program::new("Figure1").arguments([millis]).quipu_all(kind).quipu(["--sites", OFTEN[0], OFTEN[1]]);
+    tier.iter().fold(program, |program, flag| program.jvm([flag])).run(jdk)
+}
+
+/// Figure 1 of the paper: both methods are called as often. Whoever counts the calls of a window finds that, in every tier; whoever
+/// takes the call that comes next after a tick finds the one behind the long sequence.
+#[test]
+fn counting_calls_is_right_where_a_timer_is_not() {
+    on_every_jdk_since(CALLS.since, |jdk| {
+        for tier in TIERS {
+            let ([first, second], samples) = shares(&figure_1(jdk, "1500", tier, &["--calls"]));
+            println!("{tier:?}: windows: {first:.1} % and {second:.1} % of {samples}");
+            assert!(samples >= 200, "{samples}");
+            assert!((first - second).abs() <= 5.0, "{tier:?}: {first} % and {second} %");
+            let ([first, second], samples) = shares(&figure_1(jdk, "1500", tier, &["--calls", "timer"]));
+            println!("{tier:?}: timer: {first:.1} % and {second:.1} % of {samples}");
+            assert!(samples >= 5, "{samples}");
+            assert!(first >= 75.0, "{tier:?}: {first} % and {second} %");
+        }
+    });
+}
+
+/// All edges of the program that were sampled are in the exact graph, those of the call sites, too, and weigh about as much.
+#[test]
+fn sampled_edges_are_those_of_the_exact_graph() {
+    let program = Program::new("Dispatches").quipu(["--sites"]);
+    on_every_jdk_since(CALLS.since, |jdk| {
+        let exact = program.clone().arguments(["500", "1"]).quipu(["--exact"]).run(jdk);
+        let known = inside(edges(exact.assert_whole().profile(), "calls"), "Dispatches");
+        for tier in TIERS {
+            let program = tier.iter().fold(program.clone(), |program, flag| program.jvm([flag]));
+            let run = program.arguments(["2000", "1"]).quipu(["--calls", OFTEN[0], OFTEN[1]]).run(jdk);
+            assert_eq!(run.stdout.trim(), "the same in every round", "{}", run.said());
+            let found = sampled(&run, "Dispatches");
+            let unknown: Vec<_> = found.keys().filter(|edge| !known.contains_key(*edge)).collect();
+            assert!(unknown.is_empty(), "{unknown:?} are not among {known:?}");
+            let samples: u64 = found.values().sum();
+            let alike = overlap(run.profile(), exact.profile(), "calls", On::Edge, Matching::default());
+            let alike = alike.expect("calls, and samples of them");
+            println!("JDK {} {tier:?}: {alike:.1} % of {samples} samples", jdk.feature);
+            assert!(samples >= 200, "{samples}");
+            assert!(alike >= 85.0, "{alike} % of {samples} samples");
+        }
+    });
+}
+
+/// A virtual call keeps the distribution of what it reaches: three squares and a strip.
+#[test]
+fn a_virtual_call_has_several_edges() {
+    let program =
+        Program::new("Dispatches").arguments(["2000", "1"]).quipu(["--sites", "--calls", OFTEN[0], OFTEN[1]]);
+    program.since(CALLS.since).on_every_jdk(|run| {
+        let found = sampled(run, "Dispatches");
+        let of = |callee: &str| -> u64 {
+            let is_it = |edge: &Edge| edge.0.starts_with("Dispatches.area(") && edge.2.starts_with(callee);
+            found.iter().filter(|(edge, _)| is_it(edge)).map(|(_, n)| n).sum()
+        };
+        let (squares, strips) = (of("Dispatches$Square.area"), of("Dispatches$Strip.area"));
+        let share = percent(squares, squares + strips);
+        assert!((share - 75.0).abs() <= 10.0, "{squares} and {strips}: {share} %");
+    });
+}
+
+#[test]
+fn hundreds_of_threads_have_windows_of_their_own() {
+    let program =
+        Program::new("Dispatches").arguments(["1500", "300"]).quipu(["--calls", OFTEN[0], OFTEN[1]]);
+    program.since(CALLS.since).on_every_jdk(|run| {
+        assert_eq!(run.stdout.trim(), "the same in every round", "{}", run.said());
+        assert!(sampled(run, "Dispatches").values().sum::<u64>() >= 200, "{}", run.said());
+    });
+}
+
+/// No window is opened for a virtual thread, and nothing happens to it.
+#[test]
+fn virtual_threads_go_on() {
+    Program::new("VirtualThreads")
+        .arguments(["20000", "100"])
+        .quipu(["--calls", OFTEN[0], OFTEN[1]])
+        .on_every_jdk(|run| {
+            assert!(run.status.success(), "{}", run.said());
+        });
+}
