@@ -183,3 +183,57 @@ fn blocks_are_told_where_this_profile_counts_them() {
     // Without an agent.
     assert_eq!(metrics(&[]), (Some(7), 2));
 }
+
+/// Code of an earlier profile that still runs counts in its nodes: of that there is nothing in a profile that measures something else.
+#[test]
+fn what_code_of_an_earlier_profile_counts_is_left_out() {
+    use quipu_arena::record::flag;
+    let of = |kind: &[u8], flags: [u32; 2]| {
+        let mut log = Vec::new();
+        Record::Start { time: 1 }.encode(&mut log);
+        Record::Info { key: b"kind", value: kind }.encode(&mut log);
+        Record::Class { id: 1, loader: 0, name: b"A", source: b"" }.encode(&mut log);
+        for (id, name, flags) in [(1, &b"old"[..], flags[0]), (2, b"new", flags[1])] {
+            let none = b"";
+            Record::Method {
+                id,
+                class: 1,
+                flags,
+                per_call: 0,
+                name,
+                descriptor: b"()V",
+                lines: none,
+                sites: none,
+                blocks: none,
+                derived: none,
+                leaves: none,
+                columns: none,
+            }
+            .encode(&mut log);
+        }
+        let mut arena = Arena::new();
+        arena.chunk(layout::CHUNK_LOG, 0, &log);
+        // Two trees: of one nothing is left.
+        arena.chain(1, &[0, 1, 1]);
+        arena.chain(2, &[0, 2]);
+        let profile = quipu_collector::import::profile(&arena.0).unwrap();
+        let metrics: Vec<String> = profile.metrics().iter().map(|metric| metric.name().to_owned()).collect();
+        let methods: Vec<String> = (0..profile.tree().len() as u32)
+            .filter_map(|node| profile.tree().method(node))
+            .map(|m| profile.method_name(m))
+            .collect();
+        (metrics, methods)
+    };
+    let cases = [
+        (&b"bytecodes"[..], [0, flag::SAMPLED], &["samples.bytecodes"][..]),
+        (b"exact", [flag::SAMPLED, 0], &["bytecodes", "calls"]),
+        (b"root", [0, flag::TIMED], &["calls", "time", "time.probes", "time.raw"]),
+    ];
+    for (kind, flags, metrics) in cases {
+        let (mut found, methods) = of(kind, flags);
+        found.sort();
+        let what = String::from_utf8_lossy(kind);
+        assert_eq!(found, metrics, "{what}");
+        assert_eq!(methods, ["A.new"], "{what}");
+    }
+}

@@ -7,7 +7,7 @@
 //!
 //! - `methods` are named where they were rewritten, and where they were met on a stack;
 //! - `threads` are in groups, the same for all kinds;
-//! - `nodes` have what was counted, and what instruments add to it (`columns`);
+//! - `nodes` have what was counted, and what instruments add to it (`columns`), as far as this profile counts it (`measured`);
 //! - `samples` are put where there are nodes already, or make their own; what they are of is declared (`metrics`), what they
 //!   are about is a leaf below them (`details`);
 //! - `ledgers` have what instructions did that are told apart, in the same nodes;
@@ -22,6 +22,7 @@ mod events;
 mod executions;
 mod kernel;
 mod ledgers;
+mod measured;
 mod methods;
 mod metrics;
 mod nodes;
@@ -39,6 +40,7 @@ use quipu_classfile::mutf8;
 use quipu_profile::{Builder, Profile};
 
 use columns::Columns;
+use measured::Measured;
 use methods::Methods;
 pub use nodes::{CHARGED_METRIC, LOADING_SUFFIX, SAMPLES_METRIC, WITHOUT_CONTEXTS};
 use threads::Threads;
@@ -90,17 +92,18 @@ pub fn profile_since(bytes: &[u8], baseline: Option<&Baseline>) -> Result<Profil
         }
     }
     let mut builder = Builder::with_capacity(contents.nodes.len());
-    let taken = samples::Taken::of(&contents, baseline.map(|before| &before.samples));
     let mut methods = Methods::read(&contents, &mut builder);
+    let measured = Measured::of(&contents);
+    measured.leave_out_others(&mut contents, &methods);
+    let taken = samples::Taken::of(&contents, baseline.map(|before| &before.samples));
     let mut threads = Threads::read(&contents, taken.threads());
     describe(&contents, &mut builder);
-    // A profile that was only sampled has no counts, and does not say that they were zero. What code that an earlier profile
-    // instrumented still counts is not part of it.
+    // A profile that was only sampled has no counts, and does not say that they were zero.
     let columns = Columns::read(&contents, &mut builder);
     let none = columns::Before::default();
     let before = baseline.map_or(&none, |before| &before.columns);
     let clock = times::Clock::read(&contents);
-    let counts = nodes::Counts { exact: counts(&contents), clock, columns, before };
+    let counts = nodes::Counts { measured, clock, columns, before };
     let placed = nodes::feed(&contents, counts, &methods, &mut threads, &taken, &mut builder);
     let beyond = samples::feed(&contents, &taken, &mut methods, &mut threads, &placed, &mut builder);
     let beyond = beyond + ledgers::feed(&contents, &methods, &mut threads, &placed, &mut builder);
@@ -126,15 +129,6 @@ pub fn profile_since(bytes: &[u8], baseline: Option<&Baseline>) -> Result<Profil
         probes::correct(&mut profile, picos);
     }
     Ok(profile)
-}
-
-/// Whether anything was instrumented to be counted or sampled. Arenas that were written without an agent do not say so.
-fn counts(contents: &Contents<'_>) -> bool {
-    let mut kinds = contents.facts(b"kind").peekable();
-    match kinds.peek() {
-        None => contents.sampled.samples.is_empty(),
-        Some(_) => kinds.any(|kind| [&b"exact"[..], b"bytecodes", b"root"].contains(&kind)),
-    }
 }
 
 fn describe(contents: &Contents<'_>, builder: &mut Builder) {

@@ -9,6 +9,7 @@ use quipu_profile::{
 };
 
 use super::columns::{self, Columns};
+use super::measured::Measured;
 use super::methods::Methods;
 use super::samples::Taken;
 use super::threads::Threads;
@@ -113,7 +114,7 @@ struct Metrics {
 /// What nodes have counted that belongs to the profile.
 pub struct Counts<'a> {
     /// Calls and bytecodes, or samples of them, or times.
-    pub exact: bool,
+    pub measured: Measured,
     /// What it took to take times.
     pub clock: Clock,
     pub columns: Columns,
@@ -131,7 +132,7 @@ pub fn feed(
     builder: &mut Builder,
 ) -> Placed {
     let mut placed = Placed::default();
-    if !counts.exact && counts.columns.is_empty() {
+    if !counts.measured.any() && counts.columns.is_empty() {
         return placed;
     }
     let mut live = live(contents, &counts);
@@ -144,8 +145,11 @@ pub fn feed(
             revive(&contents.nodes, &placed.ranges, slot, &mut live);
         }
     }
-    let metrics =
-        if counts.exact { Metrics::of(contents, methods, &live, builder) } else { Metrics::default() };
+    let metrics = if counts.measured.any() {
+        Metrics::of(contents, methods, &live, builder)
+    } else {
+        Metrics::default()
+    };
     // One record could give a million callees to each of a million nodes; a real arena is larger than its profile.
     let mut derivable = usize::try_from(contents.size()).unwrap_or(usize::MAX);
     let charges = metrics.charged.is_some();
@@ -321,7 +325,7 @@ fn live(contents: &Contents<'_>, counts: &Counts<'_>) -> Vec<bool> {
     // Children come after their parents.
     for (i, node) in nodes.iter().enumerate().rev() {
         let counted = live.get(i).copied().unwrap_or(false)
-            || (counts.exact && (node.calls | node.bytecodes | node.charged) != 0)
+            || (counts.measured.any() && (node.calls | node.bytecodes | node.charged) != 0)
             || counts.columns.counted(contents, counts.before, node);
         if counted {
             for at in [Some(i), node.parent.map(|parent| parent as usize)].into_iter().flatten() {
