@@ -15,6 +15,7 @@ use quipu_classfile::{
 
 use crate::call::{call_of, is_object_constructor};
 use crate::probes::Probes;
+use crate::retried::{is_loop, is_retried};
 
 /// A place where the counter is updated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub struct Update {
     pub cost: u32,
     /// Whether the agent's turn is checked here.
     pub checks: bool,
+    /// Whether what is thrown here leads back here.
+    pub retried: bool,
 }
 
 /// The updates of a method, in code order. `blocks` are those of the default analysis.
@@ -65,7 +68,8 @@ pub fn updates(
         .map(|(index, ((block, _), cost))| Update {
             bci: block.start,
             cost,
-            checks: block.is_loop_header || (index == 0 && entry_checks),
+            checks: is_loop(code, &block) || (index == 0 && entry_checks),
+            retried: is_retried(code, &block),
         })
         .collect()
 }
@@ -161,7 +165,11 @@ pub fn insert(
         if let (Kept::Count { count, .. }, true) = (kept, update.checks && may_check) {
             s.istore(count);
         }
-        code.insert_before(update.bci, &s)?;
+        if update.retried {
+            code.insert_guarded_at_handler(update.bci, &s)?;
+        } else {
+            code.insert_before(update.bci, &s)?;
+        }
     }
     Ok(())
 }

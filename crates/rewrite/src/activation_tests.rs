@@ -41,7 +41,7 @@ fn updates_of(code: &[u8], handlers: &[[u16; 3]]) -> Vec<(u32, u32, bool)> {
     let code = method.code().expect("code").expect("code");
     let blocks = Blocks::analyse(&code, class.pool(), BlockAnalysis::Default).expect("blocks");
     let found = updates(&blocks, &code, class.pool(), |block| block.instructions);
-    found.iter().map(|&Update { bci, cost, checks }| (bci, cost, checks)).collect()
+    found.iter().map(|&Update { bci, cost, checks, .. }| (bci, cost, checks)).collect()
 }
 
 #[test]

@@ -26,6 +26,7 @@ mod known;
 mod leaf;
 mod plan;
 mod probes;
+mod retried;
 mod rewritten;
 mod selection;
 mod treatment;

@@ -33,6 +33,7 @@ use crate::call::makes_calls;
 use crate::instrument::{Inserter, Instrument, MethodEdit};
 use crate::leaf::is_leaf;
 use crate::probes::Probes;
+use crate::retried::{insert_before_block, is_loop};
 use crate::rewritten::lines;
 use crate::{Known, Plan, Shape, Treatment};
 use aside::Aside;
@@ -223,7 +224,7 @@ impl Editing<'_, '_, '_, '_> {
         let mut s = Snippet::new();
         for block in blocks.iter() {
             s.clear();
-            if block.is_loop_header {
+            if is_loop(&body, &block) {
                 let takes = self.method.at.is_some() && loops.calls(block.start);
                 self.spend(&mut s, if takes { "loop" } else { "spin" }, "I")?;
                 s.istore(count);
@@ -240,7 +241,7 @@ impl Editing<'_, '_, '_, '_> {
         for block in blocks.iter().filter(|block| block.is_handler) {
             s.clear();
             self.caught(&mut s)?;
-            self.code.insert_before(block.start, &s)?;
+            insert_before_block(self.code, &block, &s)?;
         }
         Ok(())
     }

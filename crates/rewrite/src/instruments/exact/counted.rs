@@ -25,6 +25,7 @@ use crate::activation::{self, Guard, Kept};
 use crate::agreed::MOST_SLOTS;
 use crate::instrument::MethodEdit;
 use crate::probes::Probes;
+use crate::retried::{insert_before_block, is_loop};
 use crate::rewritten::lines;
 use crate::{Shape, Treatment};
 
@@ -263,7 +264,7 @@ impl Inserter<'_, '_, '_, '_> {
                     self.probes.shared(self.code.pool(), &mut s, "count", "(JI)V")?;
                 }
                 Counter::Local => {
-                    if block.is_loop_header {
+                    if is_loop(&body, &block) {
                         s.lload(home).iload(count);
                         self.probes.shared(self.code.pool(), &mut s, "loop", "(JI)I")?;
                         s.istore(count);
@@ -274,14 +275,15 @@ impl Inserter<'_, '_, '_, '_> {
                 }
                 _ => {}
             }
+            if !s.bytes().is_empty() {
+                self.code.insert_before(block.start, &s)?;
+            }
             if let Some(Some(counter)) = self.analysis.counters.of_block.get(i) {
-                s.lload(node);
+                s.clear().lload(node);
                 self.probes.int(self.code.pool(), &mut s, self.analysis.calls.slots)?;
                 self.probes.int(self.code.pool(), &mut s, *counter)?;
                 self.probes.shared(self.code.pool(), &mut s, "block", "(JII)V")?;
-            }
-            if !s.bytes().is_empty() {
-                self.code.insert_before(block.start, &s)?;
+                insert_before_block(self.code, &block, &s)?;
             }
         }
         Ok(())

@@ -18,6 +18,7 @@ use super::calls::Site;
 use super::{Contexts, Settings};
 use crate::instrument::MethodEdit;
 use crate::probes::Probes;
+use crate::retried::is_loop;
 use crate::rewritten::lines;
 use crate::{Known, Shape, Treatment};
 
@@ -166,7 +167,7 @@ impl<'m, 'e, 'c, 'a> Inserter<'m, 'e, 'c, 'a> {
                     self.add_to_homes(&mut s)?;
                 }
                 Counter::Local => {
-                    if block.is_loop_header {
+                    if is_loop(&body, &block) {
                         self.homes(&mut s);
                         s.iload(self.locals.count);
                         if self.charges {
