@@ -22,6 +22,7 @@ mod bytecodes;
 mod calibration;
 mod classes;
 mod classpath;
+mod constants;
 mod control;
 mod dialect;
 mod engine;

@@ -14,6 +14,7 @@ use quipu_rewrite::{Counting, Instrument, Plan};
 use crate::agents;
 use crate::bytecodes;
 use crate::classes;
+use crate::constants;
 use crate::control;
 use crate::dialect;
 use crate::engine;
@@ -253,6 +254,7 @@ fn rewrite(session: &'static Session, env: &mut Env<'_>, plan: Plan) -> Result<(
     session.set_plan(Some(plan));
     session.listen(Listener::Instrumentation, sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)?;
     let Some(plan) = session.plan() else { return Ok(()) };
+    constants::keep(session, env);
     if !plan.publishes() {
         stacks::instrumented(session, env);
     }

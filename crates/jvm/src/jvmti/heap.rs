@@ -38,6 +38,14 @@ impl HeapReference {
         if self.tag.is_null() { 0 } else { unsafe { self.tag.read() } }
     }
 
+    /// Sets the tag of the object referred to.
+    pub fn set_tag(&self, tag: i64) {
+        if !self.tag.is_null() {
+            // SAFETY: as above.
+            unsafe { self.tag.write(tag) };
+        }
+    }
+
     /// The tag of the object that refers to it; `None` for a root.
     pub fn referrer_tag(&self) -> Option<i64> {
         // SAFETY: as above.

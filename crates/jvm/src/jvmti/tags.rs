@@ -1,8 +1,13 @@
 //! Numbers on the VM's objects: ours, and the VM's own.
 
+use std::ptr::null_mut;
+
+use super::classes::references;
+use super::memory::Allocation;
 use super::{Jvmti, jvmti};
 use crate::Result;
-use crate::jni::Ref;
+use crate::jni::{Env, Object, Ref};
+use crate::sys::jobject;
 
 impl Jvmti {
     /// The number set on an object, 0 if none was; needs `CAN_TAG_OBJECTS`.
@@ -16,6 +21,16 @@ impl Jvmti {
     pub fn set_tag<K>(self, object: Ref<'_, K>, tag: i64) -> Result<()> {
         // SAFETY: a valid object.
         unsafe { jvmti!(self, SetTag, object.raw(), tag) }
+    }
+
+    /// The objects on which a number was set; needs `CAN_TAG_OBJECTS`.
+    pub fn objects_with_tag<'e>(self, _env: &Env<'e>, tag: i64) -> Result<Vec<Object<'e>>> {
+        let (mut count, mut objects) = (0, null_mut::<jobject>());
+        // SAFETY: one number; the VM allocates `count` new local references on this thread, and is asked to leave out their tags.
+        unsafe {
+            jvmti!(self, GetObjectsWithTags, 1, &tag, &mut count, &mut objects, null_mut())?;
+            Ok(references(Allocation::from_raw(self, objects, count)))
+        }
     }
 
     /// An object's identity hash code.
