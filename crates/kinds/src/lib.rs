@@ -54,6 +54,8 @@ pub struct Kind {
     pub cost: &'static str,
     /// Whether classes are rewritten for it.
     pub rewrites: Rewrites,
+    /// Whether threads that wait have most of it. The JVM's own hardly do anything else: reports leave them out.
+    pub waiting: bool,
 }
 
 /// Whether classes are rewritten for a kind.

@@ -1,6 +1,7 @@
 //! What of a profile is looked at: some threads, some labels, Java alone, without some frames.
 
 use crate::{ReportError, pattern};
+use quipu_kinds::{KINDS, Kind};
 use quipu_profile::{MethodFlags, Profile, Thread};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -73,8 +74,9 @@ impl Narrowing {
         }
         let mut left_out = 0;
         let asked = self.all_threads || self.thread.is_some() || !self.include_threads.is_empty();
-        let elapsed = metric == "wall" || metric.starts_with("wall.");
-        let is_own = |name: &str| !asked && elapsed && JVMS_OWN.iter().any(|own| quipu_text::glob(own, name));
+        let is_of = |kind: &&&Kind| kind.metrics.iter().any(|of| of.name == metric);
+        let waiting = KINDS.iter().find(is_of).is_some_and(|kind| kind.waiting);
+        let is_own = |name: &str| !asked && waiting && JVMS_OWN.iter().any(|own| quipu_text::glob(own, name));
         let any = |patterns: &[String], name: &str| patterns.iter().any(|p| pattern::wants(p, name));
         let wants = |name: &str| {
             (self.include_threads.is_empty() || any(&self.include_threads, name))

@@ -44,4 +44,5 @@ pub static ALLOC: Kind = Kind {
     events: &[],
     cost: "some microseconds for each sample; with `all`, a program that does nothing but allocate takes twice its time",
     rewrites: Rewrites::IfAll,
+    waiting: false,
 };

@@ -55,4 +55,5 @@ pub static BYTECODES: Kind = Kind {
     events: &[],
     cost: "most programs are 2 to 4 times slower while it lasts",
     rewrites: Rewrites::Always,
+    waiting: false,
 };

@@ -56,4 +56,5 @@ pub static CALLS: Kind = Kind {
     events: &[],
     cost: "a thread runs in the interpreter for its windows, 1 ms each at the most: up to 4 % of CPU time in a program that does nothing but call small methods",
     rewrites: Rewrites::Never,
+    waiting: false,
 };

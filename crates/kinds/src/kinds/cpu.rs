@@ -44,4 +44,5 @@ pub static CPU: Kind = Kind {
     events: &[],
     cost: "below 1 % at the default rate",
     rewrites: Rewrites::Never,
+    waiting: false,
 };

@@ -33,4 +33,5 @@ pub static EVENT: Kind = Kind {
     events: &[],
     cost: "some microseconds for each sample, so it depends on the event and its period",
     rewrites: Rewrites::Never,
+    waiting: false,
 };

@@ -137,4 +137,5 @@ pub static EXACT: Kind = Kind {
     events: &[],
     cost: "most programs are 1.5 to 4 times slower while it lasts, some 8 times",
     rewrites: Rewrites::Always,
+    waiting: false,
 };

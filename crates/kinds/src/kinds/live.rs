@@ -50,4 +50,5 @@ pub static LIVE: Kind = Kind {
     }],
     cost: "as --alloc, and some 50 ns for each sampled object that is alive after each collection, on another thread",
     rewrites: Rewrites::Never,
+    waiting: false,
 };

@@ -55,4 +55,5 @@ pub static LOCKS: Kind = Kind {
     ],
     cost: "some microseconds for each wait; nothing measurable where threads seldom wait; with `all`, two looks at the clock for each lock that is acquired",
     rewrites: Rewrites::IfAll,
+    waiting: false,
 };

@@ -77,4 +77,5 @@ pub static ROOT: Kind = Kind {
     cost: "about 50 ns for each call below the root, some milliseconds whenever another of its methods first runs; next to \
            nothing elsewhere",
     rewrites: Rewrites::Always,
+    waiting: false,
 };

@@ -38,4 +38,5 @@ pub static TIMELINE: Kind = Kind {
     ],
     cost: "a tenth of a millisecond for each class that is loaded from the JDK's archive, some microseconds for others",
     rewrites: Rewrites::Never,
+    waiting: false,
 };

@@ -39,4 +39,5 @@ pub static WALL: Kind = Kind {
     events: &[],
     cost: "a few percent at the default rate with tens of threads; more with thousands",
     rewrites: Rewrites::Never,
+    waiting: true,
 };
