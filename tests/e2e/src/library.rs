@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use crate::child::Command;
-use crate::tools::kept;
+use crate::tools::{alone, kept};
 
 /// The jar of `group:artifact:version`. Maven brings it, from wherever it is set up to look; it is then kept.
 pub fn library(name: &str) -> PathBuf {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let folder = kept("libraries");
+    let _alone = alone("libraries");
     let mut parts = name.split(':').skip(1);
     let (artifact, version) = (parts.next().expect("an artifact"), parts.next().expect("a version"));
     let jar = folder.join(format!("{artifact}-{version}.jar"));

@@ -25,6 +25,7 @@ pub struct Program {
     variables: Vec<(String, String)>,
     directory: Option<PathBuf>,
     since: u32,
+    checked: bool,
 }
 
 /// What came of it.
@@ -152,6 +153,12 @@ impl Program {
         self
     }
 
+    /// By an agent with debug assertions.
+    pub fn checked(mut self) -> Self {
+        self.checked = true;
+        self
+    }
+
     /// Whether it can be compiled and run on a JDK, with its flags.
     pub fn runs_on(&self, jdk: &Jdk) -> bool {
         jdk.feature >= self.since.max(sources::since(&self.main))
@@ -170,7 +177,8 @@ impl Program {
     /// Runs it under the profiler.
     pub fn run(&self, jdk: &Jdk) -> Run {
         let file = scratch("run").join("out.quipu");
-        let mut command = Command::new(&tools().quipu);
+        let tools = tools();
+        let mut command = Command::new(if self.checked { &tools.checked } else { &tools.quipu });
         command.arg("run").args(&self.quipu).arg("-o").arg(&file).arg("--");
         self.append_java(&mut command, jdk);
         let output = self.wait(command);

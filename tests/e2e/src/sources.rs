@@ -7,12 +7,12 @@ use std::sync::Mutex;
 
 use crate::Jdk;
 use crate::child::Command;
-use crate::tools::{kept, scratch};
+use crate::tools::{alone, kept, scratch};
 
 /// Folders of sources by the version they need.
 const FOLDERS: [(u32, &str); 4] = [(0, "."), (11, "since11"), (17, "since17"), (21, "since21")];
 
-/// The directory with the compiled programs; compiled at most once in this process, and only if a source changed.
+/// The directory with the compiled programs; compiled only if a source changed, or if no process has done so before.
 pub fn classes(jdk: &Jdk) -> PathBuf {
     static COMPILED: Mutex<Option<HashMap<PathBuf, PathBuf>>> = Mutex::new(None);
     // A test that fails while it holds the lock does not matter to the others.
@@ -43,6 +43,7 @@ fn compile(jdk: &Jdk) -> PathBuf {
         }
     }
     files.sort();
+    let _alone = alone("classes");
     let contents: String =
         files.iter().map(|file| fs::read_to_string(file).expect("a readable source")).collect();
     if fs::read_to_string(&stamp).is_ok_and(|compiled| compiled == contents) {

@@ -1,10 +1,12 @@
 //! The programs under test, built, and a place for what tests make.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
+
+use rustix::fs::FlockOperation;
 
 use crate::child::Command;
 
@@ -13,6 +15,8 @@ use crate::child::Command;
 pub struct Tools {
     /// The command; the agent library lies beside it.
     pub quipu: PathBuf,
+    /// The same with debug assertions, for what only such an agent tells.
+    pub checked: PathBuf,
     /// The oracle's library.
     pub oracle: PathBuf,
 }
@@ -20,12 +24,18 @@ pub struct Tools {
 const FILES: [&str; 3] = ["quipu", "libquipu_agent.so", "libquipu_oracle.so"];
 
 /// Builds the tools, once in this process. They are copied, so that a build meanwhile does not change what is tested.
-/// Those in the directory `QUIPU_E2E_TOOLS` are tested instead, if it is set.
+/// Those in the directory `QUIPU_E2E_TOOLS` are tested instead, if it is set; its `checked` has those with debug assertions, if
+/// the others have none.
 pub fn tools() -> &'static Tools {
     static TOOLS: OnceLock<Tools> = OnceLock::new();
     TOOLS.get_or_init(|| {
         if let Some(ready) = std::env::var_os("QUIPU_E2E_TOOLS").map(PathBuf::from) {
-            return Tools { quipu: ready.join(FILES[0]), oracle: ready.join(FILES[2]) };
+            let checked = Some(ready.join("checked")).filter(|directory| directory.exists());
+            return Tools {
+                quipu: ready.join(FILES[0]),
+                checked: checked.as_ref().unwrap_or(&ready).join(FILES[0]),
+                oracle: ready.join(FILES[2]),
+            };
         }
         let built = build_directory();
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -52,7 +62,8 @@ pub fn tools() -> &'static Tools {
         for file in FILES {
             fs::copy(built.join(file), here.join(file)).expect(file);
         }
-        Tools { quipu: here.join(FILES[0]), oracle: here.join(FILES[2]) }
+        let quipu = here.join(FILES[0]);
+        Tools { checked: quipu.clone(), quipu, oracle: here.join(FILES[2]) }
     })
 }
 
@@ -80,6 +91,13 @@ pub fn kept(name: &str) -> PathBuf {
     let directory = target_directory().join("e2e").join(name);
     fs::create_dir_all(&directory).expect("a directory below target");
     directory
+}
+
+/// Keeps other processes from making the same, as long as the file is open: several of them test at a time.
+pub fn alone(name: &str) -> File {
+    let lock = File::create(kept(name).with_extension("lock")).expect("a file below target");
+    rustix::fs::flock(&lock, FlockOperation::LockExclusive).expect("a lock");
+    lock
 }
 
 /// Where Cargo put this test: `target/debug/deps/exact-0123` is in `target/debug`.

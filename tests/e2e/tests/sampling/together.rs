@@ -196,7 +196,7 @@ fn published_contexts_are_those_that_a_walk_finds() {
 fn each_published_context_is_what_a_walk_finds_in_the_same_signal() {
     on_every_jdk(|jdk| {
         let program = Program::new("Paths").arguments(["100000"]).quipu(["--exact", "--cpu=1000"]);
-        let run = program.variable("QUIPU_COMPARE_WALKS", "1").run(jdk);
+        let run = program.checked().variable("QUIPU_COMPARE_WALKS", "1").run(jdk);
         assert!(run.status.success(), "{}", run.said());
         let profile = run.profile();
         let mut moments: BTreeMap<_, [Option<Vec<String>>; 2]> = BTreeMap::new();
