@@ -80,7 +80,9 @@ fn cpu(jdk: &Jdk) {
     let (three, one) = (cpu.thread("three parts"), cpu.thread("one part"));
     let share = percent(three, three + one);
     assert!((share - 75.0).abs() <= 5.0, "{share} %");
-    assert!(percent(cpu.own("Burning", "spin"), three + one) > 90.0);
+    // With the kernel's functions below it: on a busy machine it is often interrupted.
+    let spins = percent(cpu.total("Burning", "spin"), three + one);
+    assert!(spins > 90.0, "{spins} %");
     assert!(run.profile().metric("cpu.c2").is_some_and(|compiled| compiled.total() > 0), "no tiers");
 }
 

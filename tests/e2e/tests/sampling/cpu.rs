@@ -37,7 +37,9 @@ fn two_threads_that_use_three_to_one_have_three_to_one() {
         let later = Shares::of(&later, "cpu");
         let waiting: u64 = (0..10).map(|i| later.thread(&format!("waiting {i}"))).sum();
         assert!(percent(waiting, three + one) < 0.5, "{waiting} ns");
-        assert!(percent(cpu.own("Burning", "spin"), three + one) > 90.0);
+        // With the kernel's functions below it: on a busy machine it is often interrupted.
+        let spins = percent(cpu.total("Burning", "spin"), three + one);
+        assert!(spins > 90.0, "{spins} %");
         assert!(cpu.total("Burning", "threeParts") > cpu.total("Burning", "onePart"));
     });
 }

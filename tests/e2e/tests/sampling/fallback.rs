@@ -20,7 +20,9 @@ fn where_structures_are_not_described_hotspot_walks_and_the_profile_says_so() {
         let (three, one) = (cpu.thread("three parts"), cpu.thread("one part"));
         let share = percent(three, three + one);
         assert!((share - 75.0).abs() <= 3.0, "{share} %");
-        assert!(percent(cpu.own("Burning", "spin"), three + one) > 90.0);
+        // With the kernel's functions below it: on a busy machine it is often interrupted.
+        let spins = percent(cpu.total("Burning", "spin"), three + one);
+        assert!(spins > 90.0, "{spins} %");
         assert!(cpu.total("Burning", "threeParts") > cpu.total("Burning", "onePart"));
         assert!(profile.metric("cpu.c2").is_none());
         let said = format!("quipu: not in it: tiers, native and JVM frames, since {why}\n");
@@ -49,7 +51,9 @@ fn a_vm_that_describes_nothing_is_measured_by_every_kind() {
         let (three, one) = (cpu.thread("three parts"), cpu.thread("one part"));
         let share = percent(three, three + one);
         assert!((share - 75.0).abs() <= 5.0, "{share} %");
-        assert!(percent(cpu.own("Burning", "spin"), three + one) > 85.0);
+        // With the kernel's functions below it: on a busy machine it is often interrupted.
+        let spins = percent(cpu.total("Burning", "spin"), three + one);
+        assert!(spins > 85.0, "{spins} %");
 
         let kinds =
             ["--exact", "--cpu=1000", "--wall=200", "--locks=1ns", "--timeline", "--merge-threads=never"];
