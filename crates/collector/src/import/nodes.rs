@@ -39,6 +39,8 @@ pub struct Placed {
     fed: Vec<Option<Fed>>,
     /// Contexts below a node, by method and call site. Trees of one group have the same contexts: here each is there once.
     callees: HashMap<(NodeId, MethodId), Vec<(i32, NodeId)>>,
+    /// What counts of a method without contexts, in each thread: no call leads there, so nothing is below it.
+    tallied: HashMap<(NodeId, MethodId), NodeId>,
 }
 
 /// A node in the profile.
@@ -78,6 +80,11 @@ impl Placed {
         let node = contents.nodes.get(index as usize)?;
         let site = site_of_slot(methods, node.method, u16::try_from(number).unwrap_or(0));
         Some((Counted { node: fed.context, thread: fed.thread }, fed.method, site))
+    }
+
+    /// Where a thread has the counts of a method that has no contexts, below the thread's root.
+    pub fn tallied(&self, root: NodeId, method: MethodId) -> Option<NodeId> {
+        self.tallied.get(&(root, method)).copied()
     }
 
     /// The context of a method called from another one at a site; at any, if that is not known.
@@ -164,7 +171,11 @@ pub fn feed(
         if let (true, Some(Place { fed, caller: Some(caller), site })) = (sampled, &mut place)
             && let Some(method) = fed.method
         {
-            fed.context = placed.context(*caller, method, *site, fed.node);
+            if node.tallied {
+                placed.tallied.entry((*caller, method)).or_insert(fed.node);
+            } else {
+                fed.context = placed.context(*caller, method, *site, fed.node);
+            }
         }
         placed.fed.push(place.as_ref().map(|place| place.fed));
         let Some(Place { fed: here, .. }) = place else { continue };

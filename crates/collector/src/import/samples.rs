@@ -480,17 +480,21 @@ impl Feeder<'_> {
     }
 
     /// The method that ran may be one that publishes nothing, because it calls nothing: then it is a callee of the one that
-    /// did. One that is not counted works for the one that is.
+    /// did. One that is not counted works for the one that is; below no method at all, one without contexts has its counts
+    /// below the thread's root.
     fn place_published(&mut self, found: &Published) -> Option<Place> {
         let (Counted { node, thread }, method, site) =
             self.placed.publisher(self.contents, self.methods, found.slot)?;
         let running = found.running.map(|frame| (self.methods.of_frame(self.builder, frame), frame.bci));
         let (node, bci) = match running {
             Some((running, bci)) if Some(running) == method => (node, bci),
-            Some((running, bci)) => match self.placed.callee(node, running, site) {
-                Some(callee) => (callee, bci),
-                None => (node, None),
-            },
+            Some((running, bci)) => {
+                let callee = self.placed.callee(node, running, site);
+                match callee.or_else(|| self.placed.tallied(node, running)) {
+                    Some(callee) => (callee, bci),
+                    None => (node, None),
+                }
+            }
             None => (node, None),
         };
         Some(Place { thread, node, bci })
@@ -506,7 +510,8 @@ impl Feeder<'_> {
     }
 
     /// A stack that was walked while everything is counted: the methods that are counted lead to the context. The others
-    /// have none of their own, nor has what is called by a method that is not looked into.
+    /// have none of their own, nor has what is called by a method that is not looked into; where no method has any, the whole
+    /// stack is the context.
     fn place_counted(&mut self, thread: ThreadId, context: u32) -> Option<Place> {
         if self.placed.is_empty() {
             return None;

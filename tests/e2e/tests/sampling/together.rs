@@ -190,6 +190,35 @@ fn published_contexts_are_those_that_a_walk_finds() {
     });
 }
 
+/// Nothing is published where no method has a context: stacks are walked, and lead past nodes that count for all contexts.
+#[test]
+fn samples_have_contexts_where_counts_have_none() {
+    on_every_jdk(|jdk| {
+        let program =
+            Program::new("Paths").arguments(["40000"]).quipu(["--exact", "--contexts=none", "--cpu=1000"]);
+        let run = program.run(jdk);
+        assert!(run.status.success(), "{}", run.said());
+        let paths = by_path(run.profile());
+        let all: u64 = paths.values().sum();
+        let share = |path: &[&str]| {
+            let path: Vec<String> = path.iter().map(|&name| name.to_owned()).collect();
+            percent(paths.get(&path).copied().unwrap_or(0), all)
+        };
+        let what = format!("JDK {}: {paths:?}; {}", jdk.feature, run.said());
+        assert!(all > 500_000_000, "{what}");
+        let known: [(&[&str], f64); 4] = [
+            (&["main", "left", "spin"], 10.0),
+            (&["main", "left", "inner", "spin"], 15.0),
+            (&["main", "right", "spin"], 20.0),
+            (&["main", "right", "inner", "spin"], 25.0),
+        ];
+        for (path, known) in known {
+            assert!((share(path) - known).abs() <= 7.0, "{path:?}: {} %; {what}", share(path));
+        }
+        assert!(run.profile().metric("calls").is_some_and(|calls| calls.total() > 0), "{what}");
+    });
+}
+
 /// The same in one run, sample by sample: agents that are built for tests walk the stack as well, in the same signal. Where the
 /// two differ, the method has been called and has not published yet, or has published the end of its call and not returned.
 #[test]
