@@ -115,8 +115,7 @@ pub struct Engine {
     signals: Signals,
     /// Nanoseconds of CPU time between samples; 0 while there are none.
     cpu_period: AtomicU64,
-    /// Nanoseconds between looks at all threads; 0 while there are none.
-    wall_period: AtomicU64,
+    wall: wall::Clock,
     /// The numbers of the two clocks' metrics.
     cpu_metric: AtomicU16,
     wall_metric: AtomicU16,
@@ -354,7 +353,7 @@ impl Engine {
             vm_threads,
             signals: Signals::take().ok_or("SIGPROF and SIGVTALRM are both in use")?,
             cpu_period: AtomicU64::new(0),
-            wall_period: AtomicU64::new(0),
+            wall: wall::Clock::default(),
             cpu_metric: AtomicU16::new(0),
             wall_metric: AtomicU16::new(0),
             counted: Default::default(),
@@ -431,7 +430,7 @@ impl Engine {
             return;
         }
         self.cpu_period.store(0, Ordering::Release);
-        self.wall_period.store(0, Ordering::Release);
+        self.wall.stop();
         self.threads.set_clocks(self.arena, None);
         self.end_events();
         self.on.store(false, Ordering::Release);
@@ -470,15 +469,17 @@ impl Engine {
 
     fn set_wall(&self, session: &Session, env: &Env<'_>, rate: Option<u32>) -> Result<(), Error> {
         let period = rate.map_or(0, period_of);
-        let before = self.wall_period.swap(period, Ordering::AcqRel);
-        if period == 0 || period == before {
+        if period == self.wall.period() {
+            return Ok(());
+        }
+        if period == 0 {
+            self.wall.stop();
             return Ok(());
         }
         session.note("kind", "wall");
         self.declare(&self.wall_metric, &quipu_kinds::WALL, period, parts::STATES);
         session.note("sampling.began", &monotonic().to_string());
-        // One that is running takes the new period by itself.
-        if before == 0 { own_thread::start(self.jvmti, env, "Quipu wall clock", wall::run) } else { Ok(()) }
+        self.wall.start(self.jvmti, env, period)
     }
 
     /// Tells the arena of the metric of a clock, the first that its kind has.
@@ -516,10 +517,6 @@ impl Engine {
 
     fn wall_metric(&self) -> u16 {
         self.wall_metric.load(Ordering::Acquire)
-    }
-
-    fn wall_period(&self) -> u64 {
-        self.wall_period.load(Ordering::Acquire)
     }
 
     fn cpu_period(&self) -> u64 {

@@ -6,12 +6,14 @@
 //! looked at apart ([`super::unmounted`]).
 
 use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use quipu_arena::append::Sample;
 use quipu_arena::layout::run_state;
 use quipu_jvm::sys::{self, jvmtiFrameInfo};
-use quipu_jvm::{Env, Thread};
+use quipu_jvm::{Env, Error, Jvmti, Thread};
 
 use super::labels;
 use super::lost::{self, Cause};
@@ -20,6 +22,8 @@ use super::unmounted::Unmounted;
 use super::walk::{self, DEEPEST};
 use super::watch::Watch;
 use super::{Engine, monotonic};
+use crate::locks::lock;
+use crate::own_thread;
 use crate::session::Session;
 
 /// What was seen of a thread.
@@ -28,26 +32,85 @@ struct Seen {
     state: u32,
 }
 
+/// When to look, and the thread that does.
+#[derive(Default)]
+pub struct Clock {
+    /// Nanoseconds between looks at all threads; 0 while there are none.
+    period: AtomicU64,
+    /// When it was switched on last. A thread that was asleep meanwhile finds another time here.
+    began: AtomicU64,
+    /// Whether there is a thread. It may be asleep when the clock is switched off, and still be when that is on again: then it
+    /// goes on, and there is no second one, which would count all time twice.
+    running: Mutex<bool>,
+}
+
+impl Clock {
+    /// Nanoseconds between looks; 0 while there are none.
+    pub fn period(&self) -> u64 {
+        self.period.load(Ordering::Acquire)
+    }
+
+    /// Looks every so often from now on. Those who call this or `stop` do so one after the other.
+    pub fn start(&self, jvmti: Jvmti, env: &Env<'_>, period: u64) -> Result<(), Error> {
+        if self.period() == 0 {
+            self.began.store(monotonic(), Ordering::Release);
+        }
+        self.period.store(period, Ordering::Release);
+        let mut running = lock(&self.running);
+        if !*running {
+            let started = own_thread::start(jvmti, env, "Quipu wall clock", run);
+            started.inspect_err(|_| self.stop())?;
+            *running = true;
+        }
+        Ok(())
+    }
+
+    /// Looks no more.
+    pub fn stop(&self) {
+        self.period.store(0, Ordering::Release);
+    }
+
+    /// Whether the thread is to go on; otherwise there is none any more.
+    fn goes_on(&self) -> bool {
+        let mut running = lock(&self.running);
+        *running = self.period() > 0;
+        *running
+    }
+
+    /// Whether it has been on since that time.
+    fn is_on_since(&self, began: u64) -> bool {
+        self.period() > 0 && self.began.load(Ordering::Acquire) == began
+    }
+}
+
 /// Samples until it is switched off. The thread's body.
-pub fn run(env: &mut Env<'_>) {
+fn run(env: &mut Env<'_>) {
     let Some(engine) = Engine::get() else { return };
     engine.forget_own_thread();
+    while engine.wall.goes_on() {
+        go_round(engine, env);
+    }
+}
+
+/// Samples until it is switched off, or was meanwhile: what was seen of threads then is nothing to another profile.
+fn go_round(engine: &Engine, env: &mut Env<'_>) {
     let mut frames = vec![jvmtiFrameInfo { method: std::ptr::null_mut(), location: 0 }; DEEPEST];
     let mut seen: HashMap<u32, Seen> = HashMap::new();
+    let began = engine.wall.began.load(Ordering::Acquire);
     let mut unmounted = Session::get().and_then(|session| Unmounted::find(session, env));
-    let mut then = monotonic();
+    let mut then = began;
     let mut next = Instant::now();
     loop {
-        let period = Duration::from_nanos(engine.wall_period());
-        if period.is_zero() {
+        let period = Duration::from_nanos(engine.wall.period());
+        // A round that took longer than the period is followed by the next one, not by several.
+        next = (next + period).max(Instant::now());
+        std::thread::sleep(next.saturating_duration_since(Instant::now()));
+        if !engine.wall.is_on_since(began) {
             if let Some(unmounted) = unmounted {
                 unmounted.end(env);
             }
             return;
         }
-        // A round that took longer than the period is followed by the next one, not by several.
-        next = (next + period).max(Instant::now());
-        std::thread::sleep(next.saturating_duration_since(Instant::now()));
         let now = monotonic();
         let round = Round { engine, now, value: now.saturating_sub(then) };
         then = now;

@@ -120,6 +120,27 @@ fn kinds_are_switched_on_and_off_while_the_program_runs() {
     });
 }
 
+/// The thread that looks at all others sleeps most of the time, and may do so while it is switched off and on again.
+#[test]
+fn time_is_counted_once_however_often_the_clock_is_switched_on() {
+    on_every_jdk(|jdk| {
+        let working = Working::start(jdk);
+        let pid = working.id();
+        steer(&pid, &["start", "wall=5"]);
+        std::thread::sleep(Duration::from_millis(300));
+        steer(&pid, &["set", "threads=main"]);
+        let began = Instant::now();
+        steer(&pid, &["reset"]);
+        std::thread::sleep(Duration::from_secs(2));
+        let file = scratch("control").join("once.quipu");
+        steer(&pid, &["dump", "-o", file.to_str().expect("a name")]);
+        let elapsed = began.elapsed().as_nanos() as u64;
+        let wall = Shares::of(&Profile::load(&file).expect("a profile"), "wall").thread("main");
+        assert!(wall > 0 && percent(wall, elapsed) <= 110.0, "{wall} ns of {elapsed}");
+        finish(working);
+    });
+}
+
 #[test]
 fn garbage_closes_its_connection_and_nothing_else() {
     on_every_jdk(|jdk| {

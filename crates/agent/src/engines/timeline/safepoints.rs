@@ -1,7 +1,7 @@
 //! Pauses of the VM. It tells nobody of single ones, but counts them, and how long they took: the counters are looked at a hundred
 //! times a second, by a thread of ours, and what was added since is an event. So two pauses within 10 ms are one event.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use quipu_arena::append::Event;
@@ -10,6 +10,7 @@ use quipu_jvm::hotspot::{Counter, Library, Structs};
 use quipu_unwind::Memory;
 
 use super::{SAFEPOINT, TIMELINE};
+use crate::locks::lock;
 use crate::own_thread;
 use crate::session::Session;
 use crate::stacks::{guarded_memory, monotonic, record};
@@ -17,7 +18,7 @@ use crate::stacks::{guarded_memory, monotonic, record};
 const EVERY: Duration = Duration::from_millis(10);
 
 /// Whether a thread looks at them.
-static WATCHED: AtomicBool = AtomicBool::new(false);
+static WATCHED: Mutex<bool> = Mutex::new(false);
 
 /// What the VM counts.
 struct Counters {
@@ -58,25 +59,33 @@ impl Counters {
 /// Has pauses told as long as the timeline is on.
 pub fn watch(session: &Session, env: &Env<'_>) -> Result<(), String> {
     Counters::find(session).ok_or("this JVM does not count them (it was started with -XX:-UsePerfData)")?;
-    if WATCHED.swap(true, Ordering::AcqRel) {
-        return Ok(());
+    let mut watched = lock(&WATCHED);
+    if !*watched {
+        own_thread::start(session.jvmti, env, "Quipu's safepoints", |_| {
+            // With no counters to look at, it is over at once.
+            if look().is_none() {
+                *lock(&WATCHED) = false;
+            }
+        })
+        .map_err(|error| error.to_string())?;
+        *watched = true;
     }
-    let started = own_thread::start(session.jvmti, env, "Quipu's safepoints", |_| {
-        look();
-        WATCHED.store(false, Ordering::Release);
-    });
-    started.map_err(|error| {
-        WATCHED.store(false, Ordering::Release);
-        error.to_string()
-    })
+    Ok(())
 }
 
-fn look() {
-    let Some(counters) = Session::get().and_then(Counters::find) else { return };
-    let Some(mut before) = counters.read() else { return };
-    while TIMELINE.is_on() {
+/// Whether the thread is to go on; otherwise there is none any more. It may have been asleep while the timeline was off for a moment.
+fn goes_on() -> bool {
+    let mut watched = lock(&WATCHED);
+    *watched = TIMELINE.is_on();
+    *watched
+}
+
+fn look() -> Option<()> {
+    let counters = Session::get().and_then(Counters::find)?;
+    let mut before = counters.read()?;
+    while goes_on() {
         std::thread::sleep(EVERY);
-        let Some(now) = counters.read() else { return };
+        let now = counters.read()?;
         // What is counted when the pause is over is there in part, perhaps: then all of it is in the next event.
         if now.pauses > before.pauses && now.time > before.time {
             let duration = now.time - before.time;
@@ -88,4 +97,5 @@ fn look() {
             before = now;
         }
     }
+    Some(())
 }
