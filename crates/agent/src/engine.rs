@@ -142,8 +142,26 @@ pub fn any(session: &Session) -> bool {
 
 /// Starts the kinds that were chosen.
 pub fn start(session: &'static Session, env: &mut Env<'_>, options: &Options) -> Result<(), String> {
-    for engine in ENGINES.iter().filter(|engine| options.chosen.has(engine.kind().name())) {
-        engine.start(session, env, options)?;
+    start_those(session, env, options, &options.chosen)
+}
+
+/// Starts `wanted` kinds, all of them or none: those that were off are off again if one is refused.
+pub fn start_those(
+    session: &'static Session,
+    env: &mut Env<'_>,
+    options: &Options,
+    wanted: &Chosen,
+) -> Result<(), String> {
+    let mut started = Vec::new();
+    for engine in ENGINES.iter().copied().filter(|engine| wanted.has(engine.kind().name())) {
+        if engine.status(session).is_none() {
+            started.push(engine);
+        }
+        if let Err(why) = engine.start(session, env, options) {
+            // Why the first was refused is what matters.
+            started.iter().rev().for_each(|engine| _ = engine.stop(session, env));
+            return Err(why);
+        }
     }
     Ok(())
 }

@@ -117,9 +117,14 @@ unsafe fn attached(vm: *mut JavaVM, options: *const c_char) -> Result<(), String
             prepare(vm, jvmti, Options::clone(&options))?
         }
     };
-    let started = vm.with_env(|env| start::start(session, env, &options)).map_err(|e| e.to_string());
+    let started = vm.with_env(|env| {
+        start::start(session, env, &options).inspect_err(|_| {
+            // Nobody will say that it is over. Why it was refused is what matters.
+            let _ = start::stop(session, env);
+        })
+    });
     control::told();
-    started?
+    started.map_err(|e| e.to_string())?
 }
 
 /// Options that ask something about the heap, for which nothing is measured.

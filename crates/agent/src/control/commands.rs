@@ -75,8 +75,7 @@ fn start_kinds(session: &'static Session, words: &[String]) -> Result<(), String
         if !running {
             start::begin_profile(session, env, &options)?;
         }
-        let wanted = ENGINES.iter().filter(|engine| chosen.has(engine.kind().name()));
-        wanted.into_iter().try_for_each(|engine| engine.start(session, env, &options))
+        engine::start_those(session, env, &options, &chosen)
     })
 }
 

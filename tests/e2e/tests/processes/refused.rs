@@ -24,6 +24,32 @@ fn a_refused_attach_says_why() {
     });
 }
 
+/// What is told of calls must be asked for before the VM runs. Kinds that were begun before that one is refused are ended.
+#[test]
+fn of_kinds_that_are_asked_for_together_all_are_begun_or_none() {
+    on_every_jdk(|jdk| {
+        let working = Working::start(jdk);
+        let pid = working.id();
+        for keep in [&[][..], &["--keep"]] {
+            let (status, said) = quipu(&[&["attach", &pid, "--exact", "--calls", "-d", "1"], keep].concat());
+            assert_eq!(status, Some(3), "{said}");
+            let (status, said) = quipu(&["attach", &pid, "-d", "0.2"]);
+            assert_eq!(status, Some(0), "{said}");
+        }
+        let ctl = |words: &[&str]| {
+            let mut quipu = Command::new(&tools().quipu);
+            let output = quipu.args(["ctl", "--json", &pid]).args(words).output().expect("it runs");
+            (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
+        };
+        assert!(ctl(&["start", "cpu"]).0);
+        assert!(!ctl(&["start", "exact", "wall", "calls"]).0);
+        let facts: serde_json::Value = serde_json::from_str(&ctl(&["status"]).1).expect("JSON");
+        assert_eq!([&facts["cpu"], &facts["exact"], &facts["wall"]], ["100", "off", "off"], "{facts}");
+        assert!(ctl(&["stop"]).0);
+        working.finish();
+    });
+}
+
 #[test]
 fn unknown_kinds_are_answered_with_the_known_ones() {
     on_every_jdk(|jdk| {
