@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -30,6 +30,9 @@ pub struct Parts {
     /// What each target had counted when the last part was written.
     before: Mutex<HashMap<PathBuf, Baseline>>,
 }
+
+/// What was done since the last part, and what each target has counted at the end of it.
+type Part = (Profile, Vec<(PathBuf, Baseline)>);
 
 impl Parts {
     /// Not at all.
@@ -75,9 +78,12 @@ impl Parts {
                     }
                     last = Instant::now();
                     let number = self.written.load(Ordering::Relaxed) + 1;
-                    let written = self.next(directory, true).and_then(|part| match part {
-                        Some(mut part) => save(&mut part, &numbered(output, number)).map(|()| true),
-                        None => Ok(false), // No JVM has started yet.
+                    let written = self.next(directory, true).and_then(|part| {
+                        let Some((mut part, now)) = part else { return Ok(false) }; // No JVM has started yet.
+                        save(&mut part, &numbered(output, number))?;
+                        // Only now: if it cannot be written, the next file has this part, too.
+                        self.before().extend(now);
+                        Ok(true)
                     });
                     match written {
                         Ok(written) => _ = self.written.fetch_add(written.into(), Ordering::Relaxed),
@@ -94,30 +100,33 @@ impl Parts {
     /// What was done since the last part, or at all, when the targets have ended; `None` if there were none.
     pub fn rest(&self, directory: &Path) -> anyhow::Result<Option<Profile>> {
         match self.every {
-            Some(_) => self.next(directory, false),
+            Some(_) => Ok(self.next(directory, false)?.map(|(profile, _)| profile)),
             None => collect::from_directory(directory),
         }
     }
 
-    fn next(&self, directory: &Path, running: bool) -> anyhow::Result<Option<Profile>> {
-        let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut parts = Vec::new();
+    fn before(&self) -> MutexGuard<'_, HashMap<PathBuf, Baseline>> {
+        self.before.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn next(&self, directory: &Path, running: bool) -> anyhow::Result<Option<Part>> {
+        let (mut parts, mut now) = (Vec::new(), Vec::new());
         for path in collect::arenas_in(directory)? {
             if running && let Some(pid) = place::pid_of(&path) {
                 // Names of what was sampled last must be there; an agent that cannot be asked has told most of them.
                 let _ = Control::of_process(pid).and_then(|control| control.ask(&["dump"]));
             }
             let bytes = ArenaFile::open(&path)?.read()?;
-            parts.push(import::profile_since(&bytes, before.get(&path)).map_err(Failure::target)?);
+            parts.push(import::profile_since(&bytes, self.before().get(&path)).map_err(Failure::target)?);
             if self.every.is_some() {
-                before.insert(path, Baseline::read(&bytes).map_err(Failure::target)?);
+                now.push((path, Baseline::read(&bytes).map_err(Failure::target)?));
             }
         }
         if running {
             // One that is on its way up will be in the next.
             parts.retain(|part| collect::not_measured(part).is_none());
         }
-        collect::merge(collect::measured(parts)?)
+        Ok(collect::merge(collect::measured(parts)?)?.map(|part| (part, now)))
     }
 }
 

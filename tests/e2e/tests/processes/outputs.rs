@@ -1,11 +1,14 @@
 //! Results that cannot be written: known before the work begins, and not lost if it turns out later.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use quipu_e2e::{Command, Jdk, Program, ThreadCounts, Working, classes, on_every_jdk, scratch, tools};
 use quipu_profile::Profile;
+
+use crate::signals::{java, quipu, send, start};
 
 /// Places where nobody can write, not even root.
 fn impossible() -> Vec<PathBuf> {
@@ -84,6 +87,40 @@ fn a_run_into_a_full_disk_keeps_what_was_counted() {
         assert_eq!(output.status.code(), Some(3), "{}", said(&output));
         let profile = written_elsewhere(&said(&output));
         assert_eq!(ThreadCounts::of(&profile, |name| name == "main").method("Foo", "sum").calls, 1);
+    });
+}
+
+/// What cannot be written in time is in the file behind it.
+#[test]
+fn a_part_that_cannot_be_written_is_in_the_next_one() {
+    on_every_jdk(|jdk| {
+        let directory = scratch("parts");
+        let part = |i: u32| directory.join(format!("out-{i:04}.quipu"));
+        // No file takes the place of a directory that is not empty.
+        fs::create_dir_all(part(1).join("in the way")).expect("a directory");
+        let mut quipu = quipu();
+        quipu.args(["run", "--loop", "0.3", "-o"]).arg(directory.join("out.quipu")).arg("--").args(java(jdk));
+        let (mut child, out) = start(&mut quipu);
+        let mut errors = BufReader::new(child.stderr.take().expect("a pipe"));
+        let mut said = String::new();
+        while !said.contains("out-0001.quipu") {
+            assert!(errors.read_line(&mut said).expect("text") > 0, "{said}");
+        }
+        fs::remove_dir_all(part(1)).expect("it is ours");
+        send("TERM", child.id());
+        errors.read_to_string(&mut said).expect("text");
+        assert_eq!(child.wait().expect("it ends").code(), Some(128 + 15), "{said}");
+        drop(out);
+        let parts: Vec<_> = (1..).map(part).take_while(|file| file.exists()).collect();
+        let profiles: Vec<_> = parts.iter().map(|file| Profile::load(file).expect("a profile")).collect();
+        let mains = profiles.iter().map(|profile| {
+            let main = ThreadCounts::of(profile, |name| name == "main").by_method();
+            main.iter()
+                .filter(|(name, _)| name.starts_with("Told.main"))
+                .map(|(_, counts)| counts.calls)
+                .sum::<u64>()
+        });
+        assert_eq!(mains.sum::<u64>(), 1, "{} parts; {said}", parts.len());
     });
 }
 
