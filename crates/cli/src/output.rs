@@ -1,12 +1,13 @@
 //! Where results go: looked at before the work begins, written whole or not at all.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use quipu_formats::{ExportError, Format, Options, collapsed};
 use quipu_profile::Profile;
-use quipu_report::grouped;
+use quipu_report::{Narrowed, Narrowing, grouped};
 
 use crate::exit::Failure;
 
@@ -47,12 +48,30 @@ pub fn numbered(path: &Path, number: u32) -> PathBuf {
 pub fn save(profile: &Profile, path: &Path) -> anyhow::Result<()> {
     match format_of(path) {
         Some(format) => {
-            if let Some(told) = save_export(profile, path, format, &Options::default())? {
+            let options = Options::default();
+            let narrowed = narrowed(profile, &options)?;
+            if narrowed.left_out > 0 {
+                let n = narrowed.left_out;
+                eprintln!(
+                    "quipu: {} is without {n} threads of the JVM and of Quipu; a .quipu file has all",
+                    path.display()
+                );
+            }
+            if let Some(told) = save_export(&narrowed.profile, path, format, &options)? {
                 eprintln!("quipu: {told}");
             }
             Ok(())
         }
         None => profile.save(path).map_err(Failure::target),
+    }
+}
+
+/// What an export has of a profile where nothing else is asked for, as with `quipu export`.
+fn narrowed<'p>(profile: &'p Profile, options: &Options) -> anyhow::Result<Narrowed<'p>> {
+    match quipu_formats::chosen_metric(profile, options) {
+        Ok(metric) => Narrowing::default().apply(profile, metric.name()).map_err(Failure::usage),
+        // A profile of events alone has none.
+        Err(_) => Ok(Narrowed { profile: Cow::Borrowed(profile), left_out: 0 }),
     }
 }
 

@@ -35,6 +35,34 @@ fn a_run_writes_what_its_output_is_called() {
     });
 }
 
+/// As in an export of the profile: what the JVM and Quipu have for themselves waits nearly always.
+#[test]
+fn exports_of_elapsed_time_are_without_the_threads_of_the_jvm() {
+    on_every_jdk(|jdk| {
+        let working = Working::start(jdk);
+        let directory = scratch("suffixes");
+        let written = |name: &str| {
+            let file = directory.join(name);
+            let mut quipu = Command::new(&tools().quipu);
+            quipu.args(["attach", &working.id(), "--wall", "-d", "0.5", "-o"]).arg(&file);
+            let output = quipu.output().expect("it runs");
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(output.status.success(), "{said}");
+            (fs::read(&file).expect("it is written"), said)
+        };
+        let (stacks, said) = written("out.collapsed");
+        let stacks = String::from_utf8_lossy(&stacks).into_owned();
+        assert!(stacks.contains("Working.main"), "{stacks}");
+        assert!(!stacks.contains("Finalizer") && !stacks.contains("Quipu"), "{stacks}");
+        assert!(said.contains("threads of the JVM and of Quipu"), "{said}");
+        // A profile has all: it is reports that leave some out.
+        written("out.quipu");
+        let profile = quipu_profile::Profile::load(directory.join("out.quipu")).expect("a profile");
+        assert!(profile.threads().iter().any(|thread| profile.str(thread.name) == "Finalizer"));
+        working.finish();
+    });
+}
+
 #[test]
 fn an_attach_writes_what_its_output_is_called() {
     on_every_jdk(|jdk| {
