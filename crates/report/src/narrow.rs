@@ -27,7 +27,7 @@ pub struct Narrowing {
 
 /// Threads that the JVM has for itself, and ours. They wait nearly always: in a profile of elapsed time they would be the
 /// heaviest.
-const JVMS_OWN: [&str; 27] = [
+const JVMS_OWN: [&str; 32] = [
     "Quipu*",
     "C1 CompilerThread*",
     "C2 CompilerThread*",
@@ -54,6 +54,12 @@ const JVMS_OWN: [&str; 27] = [
     "Common-Cleaner",
     "DestroyJavaVM",
     "VirtualThread-unblocker",
+    "VirtualThread-unparker",
+    "Read-Poller",
+    "Write-Poller",
+    // Until JDK 26, and since.
+    "MasterPoller",
+    "Master-Poller",
     "StringDedup*",
 ];
 

@@ -56,6 +56,11 @@ fn elapsed() -> Profile {
             ("GC Thread#0", &["libjvm"], 9, NO_BCI),
             ("Quipu", &["libquipu"], 9, NO_BCI),
             ("VirtualThread-unblocker", &["take"], 9, NO_BCI),
+            ("VirtualThread-unparker", &["take"], 9, NO_BCI),
+            ("Read-Poller", &["poll"], 9, NO_BCI),
+            ("Write-Poller", &["poll"], 9, NO_BCI),
+            ("MasterPoller", &["poll"], 9, NO_BCI),
+            ("http-nio-8080-Poller", &["poll"], 2, NO_BCI),
         ],
     )
 }
@@ -67,15 +72,15 @@ fn the_jvms_own_threads_are_left_out_of_elapsed_time_unless_asked_for() {
         rows.iter().map(|row| row["thread"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     let p = elapsed();
-    assert_eq!(threads(&p, Narrowing::default()), ["main", "pool-1"]);
-    assert_eq!(threads(&p, Narrowing { all_threads: true, ..Default::default() }).len(), 6);
+    assert_eq!(threads(&p, Narrowing::default()), ["main", "http-nio-8080-Poller", "pool-1"]);
+    assert_eq!(threads(&p, Narrowing { all_threads: true, ..Default::default() }).len(), 11);
     assert_eq!(
         threads(&p, Narrowing { include_threads: vec!["GC".into()], ..Default::default() }),
         ["GC Thread#0"]
     );
     assert_eq!(threads(&p, Narrowing { thread: Some("Quipu".into()), ..Default::default() }), ["Quipu"]);
     let text = quipu_report::text(&p, &Options::default(), &Style::default()).unwrap();
-    assert!(text.contains("left out: 4 threads of the JVM and of Quipu, --all-threads has them\n"), "{text}");
+    assert!(text.contains("left out: 8 threads of the JVM and of Quipu, --all-threads has them\n"), "{text}");
     // Compilers use CPU time that the program pays for.
     let cpu =
         sampled("cpu", &[("main", &["main"], 1, NO_BCI), ("C2 CompilerThread0", &["libjvm"], 2, NO_BCI)]);
