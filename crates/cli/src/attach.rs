@@ -32,6 +32,7 @@ const DEFAULT_KIND: &str = "cpu";
 ///
 /// Without a kind, CPU time is sampled. Exact counting begins with the calls made after the attach: methods that are on the
 /// stack already are not counted until they are called again. If this command is killed, the target is left as it was, too.
+/// On SIGQUIT (Ctrl-\ in a terminal) the profile so far is written: profile-0001.quipu, and so on.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -86,6 +87,7 @@ impl Attach {
         let options = format!("{}{held}", chosen.text());
         // From here on the target must not be left as it is then.
         signals::end_wanted()?;
+        let snapshot = signals::snapshot_wanted()?;
         let starting = || channel.load_own_agent(&library, &options);
         progress::during("rewriting its classes", starting).map_err(Failure::target)?;
         let mut arena = ArenaFile::of_process(pid).map_err(Failure::target)?.ok_or_else(|| {
@@ -112,7 +114,10 @@ impl Attach {
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
             let next = self.r#loop.filter(|every| left.is_none_or(|left| *every < left));
             let state = progress::during(format!("profiling {pid}"), || {
-                wait(&target, next.or(left), || requests.more(&mut arena))
+                wait(&target, next.or(left), || {
+                    let here = snapshot.swap(false, Ordering::Relaxed);
+                    requests.more(&mut arena) || here
+                })
             })?;
             match state {
                 Waited::Enough if next.is_some() => {}
@@ -201,7 +206,7 @@ fn keep(arena: &mut ArenaFile, alive: bool, error: anyhow::Error) -> anyhow::Err
 pub enum Waited {
     /// The time has passed.
     Enough,
-    /// The target was asked for a dump.
+    /// The target was asked for a dump, or this process was.
     Asked,
     /// Somebody pressed Ctrl-C, or sent SIGTERM or SIGHUP.
     Interrupted,

@@ -119,6 +119,15 @@ pub fn end_wanted() -> anyhow::Result<&'static AtomicBool> {
     }
 }
 
+/// Becomes true when a person asks for what there is so far: Ctrl-\ in the terminal of this process, which is not the target's.
+pub fn snapshot_wanted() -> anyhow::Result<Arc<AtomicBool>> {
+    let wanted = Arc::new(AtomicBool::new(false));
+    if ignored() >> (SIGQUIT - 1) & 1 == 0 {
+        signal_hook::flag::register(SIGQUIT, Arc::clone(&wanted))?;
+    }
+    Ok(wanted)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -88,6 +88,11 @@ fn a_jvm_that_is_attached_to_is_asked_with_jcmd_or_a_signal() {
             }
         }
         assert_has_all_kinds(&awaited(&directory.join("app-0002.quipu")));
+        // The one that attached has a terminal of its own, in which Ctrl-\ means the same.
+        let asked =
+            (3..).take_while(|i| directory.join(format!("app-{i:04}.quipu")).exists()).last().unwrap_or(2);
+        send("QUIT", quipu.id());
+        assert_has_all_kinds(&awaited(&directory.join(format!("app-{:04}.quipu", asked + 1))));
         send("INT", quipu.id());
         let mut err = String::new();
         quipu.stderr.take().expect("a pipe").read_to_string(&mut err).expect("text");
