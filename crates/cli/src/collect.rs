@@ -1,5 +1,6 @@
 //! From arena files to a profile.
 
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -17,7 +18,19 @@ pub fn from_directory(directory: &Path) -> anyhow::Result<Option<Profile>> {
     merge(measured(all_in(directory)?)?)
 }
 
-/// Leaves out JVMs in which nothing was measured, and says why; an error if that is so of all of them.
+/// In none of the JVMs anything was measured: there is nothing that another attempt could read.
+#[derive(Debug)]
+pub struct NotMeasured(String);
+
+impl fmt::Display for NotMeasured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotMeasured {}
+
+/// Leaves out JVMs in which nothing was measured, and says why; [`NotMeasured`] if that is so of all of them.
 pub fn measured(profiles: Vec<Profile>) -> anyhow::Result<Vec<Profile>> {
     let mut why_not = Vec::new();
     let mut good = Vec::new();
@@ -31,7 +44,7 @@ pub fn measured(profiles: Vec<Profile>) -> anyhow::Result<Vec<Profile>> {
         }
     }
     if good.is_empty() && !why_not.is_empty() {
-        return Err(Failure::target(why_not.join("\nquipu: ")));
+        return Err(NotMeasured(why_not.join("\nquipu: ")).into());
     }
     why_not.iter().for_each(|why| eprintln!("quipu: {why}"));
     Ok(good)

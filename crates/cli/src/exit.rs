@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::collect::NotMeasured;
+
 /// Done.
 pub const DONE: u8 = 0;
 /// A gate failed, or two profiles are not the same.
@@ -45,5 +47,8 @@ impl std::error::Error for Failure {}
 
 /// The status for an error that reached `main`: wrong use, unless something said otherwise.
 pub fn status_of(error: &anyhow::Error) -> u8 {
+    if error.is::<NotMeasured>() {
+        return TARGET;
+    }
     error.downcast_ref::<Failure>().map_or(USAGE, |failure| failure.status)
 }

@@ -11,6 +11,7 @@ use quipu_profile::{Matching, Metric, MetricKind, On, Profile, Unit};
 use crate::agent;
 use crate::attach::seconds;
 use crate::clean;
+use crate::collect::NotMeasured;
 use crate::deterministic;
 use crate::exit::Failure;
 use crate::kinds::{self, Kinds};
@@ -84,7 +85,7 @@ impl Run {
             eprintln!("quipu: told to end: not running it again to verify");
         } else if self.verify {
             eprintln!("quipu: running it again, counting exactly");
-            let (exact, _) = self.take(&kinds::exactly(&chosen)?, &Parts::one(), &RunDirectory::new()?)?;
+            let (exact, ..) = self.take(&kinds::exactly(&chosen)?, &Parts::one(), RunDirectory::new()?)?;
             let overlap =
                 quipu_report::overlap_text(&profile, &exact, On::Context, None, Matching::default());
             eprint!("quipu: overlap with the exact profile: {}", overlap.map_err(Failure::usage)?);
@@ -102,8 +103,7 @@ impl Run {
             Some(every) => Parts::every(every, output),
             None => Parts::with_snapshots(output),
         };
-        let directory = RunDirectory::new()?;
-        let (mut profile, ended) = self.take(chosen, &parts, &directory)?;
+        let (mut profile, ended, directory) = self.take(chosen, &parts, RunDirectory::new()?)?;
         let typos = typos::in_filters(chosen, &mut profile);
         match save(&profile, &parts.last(output)) {
             Ok(()) => Ok((profile, typos, ended)),
@@ -111,13 +111,13 @@ impl Run {
         }
     }
 
-    /// Runs the command once; its arenas go to the directory.
+    /// Runs the command once; its arenas go to the directory, and stay there if no profile can be made of them.
     fn take(
         &self,
         chosen: &Chosen,
         parts: &Parts,
-        directory: &RunDirectory,
-    ) -> anyhow::Result<(Profile, Ended)> {
+        directory: RunDirectory,
+    ) -> anyhow::Result<(Profile, Ended, RunDirectory)> {
         let mut flags = launch::agent_flags(chosen, &agent::run_options(chosen, &directory.0))?;
         let pins = match self.command.first() {
             Some(program) if chosen.has("deterministic") => deterministic::flags(program),
@@ -130,9 +130,13 @@ impl Run {
                 self.describe(profile, chosen, &pins);
                 save(profile, path)
             },
-            || launch::run(&self.command, &flags, Reach::First, directory),
+            || launch::run(&self.command, &flags, Reach::First, &directory),
         )?;
-        let mut profile = parts.rest(&directory.0)?.ok_or_else(|| {
+        let profile = match parts.rest(&directory.0) {
+            Err(error) if !error.is::<NotMeasured>() => return Err(directory.keep(error)),
+            rest => rest?,
+        };
+        let mut profile = profile.ok_or_else(|| {
             Failure::target(format!(
                 "{} started no JVM that could be profiled (its exit status was {}); see the messages above",
                 self.command.first().map_or("it", |c| c.to_str().unwrap_or("it")),
@@ -140,7 +144,7 @@ impl Run {
             ))
         })?;
         self.describe(&mut profile, chosen, &pins);
-        Ok((profile, ended))
+        Ok((profile, ended, directory))
     }
 
     fn describe(&self, profile: &mut Profile, chosen: &Chosen, pins: &[(&'static str, &'static str)]) {

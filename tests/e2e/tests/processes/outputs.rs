@@ -124,6 +124,30 @@ fn a_part_that_cannot_be_written_is_in_the_next_one() {
     });
 }
 
+/// One that cannot be read is no reason to lose the others.
+#[test]
+fn arenas_that_cannot_be_read_are_kept() {
+    on_every_jdk(|jdk| {
+        let damage = r#"d=${JAVA_TOOL_OPTIONS##*dir=}; echo nonsense > "${d%%[, ]*}/1-0.arena""#;
+        let mut quipu = Command::new(&tools().quipu);
+        quipu.args(["run", "-o"]).arg(scratch("damaged").join("out.quipu")).args(["--", "sh", "-c"]);
+        quipu.arg(format!(
+            "{} -cp {} Foo; {damage}",
+            jdk.home.join("bin/java").display(),
+            classes(jdk).display()
+        ));
+        let output = quipu.current_dir(scratch("cwd")).output().expect("it runs");
+        let said = said(&output);
+        assert!(!output.status.success() && said.contains("is kept"), "{said}");
+        let kept = said.split_whitespace().filter(|word| word.ends_with(".arena")).map(PathBuf::from);
+        let good = kept.filter(|path| path.file_name().is_some_and(|name| name != "1-0.arena")).last();
+        let good = good.unwrap_or_else(|| panic!("no place in: {said}"));
+        let profile = written_elsewhere(&format!("quipu merge {} -o FILE", good.display()));
+        assert_eq!(ThreadCounts::of(&profile, |name| name == "main").method("Foo", "sum").calls, 1);
+        fs::remove_dir_all(good.parent().expect("its directory")).expect("it was kept");
+    });
+}
+
 /// With tallies as well, which lie far behind the rest of an arena.
 #[test]
 fn an_attach_into_a_full_disk_keeps_what_was_counted() {
