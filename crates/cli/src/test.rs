@@ -20,6 +20,7 @@ use crate::deterministic;
 use crate::exit::{BUILD_AND_GATE, DONE, Failure, GATE};
 use crate::files;
 use crate::kinds;
+use crate::output;
 use crate::variation;
 pub(crate) use count::{Counted, Detail, Runner};
 
@@ -97,6 +98,10 @@ pub struct Test {
 impl Test {
     /// Runs the tests and judges them.
     pub fn run(self) -> anyhow::Result<u8> {
+        if self.update {
+            output::check(&self.baseline)?;
+            output::check(&self.contexts())?;
+        }
         let baseline = self.read_baseline()?;
         let runner = self.runner();
         let first = match runner.count(Detail::Numbers, None)? {

@@ -62,6 +62,21 @@ fn a_run_does_not_start_without_a_place_for_its_profile() {
     });
 }
 
+/// Neither file of a baseline is found out to be impossible after minutes of tests.
+#[test]
+fn tests_do_not_run_without_a_place_for_their_baseline() {
+    let directory = scratch("baseline");
+    fs::create_dir(directory.join("contexts.quipu")).expect("a directory");
+    for place in impossible().into_iter().chain([directory.join("contexts.txt")]) {
+        let mut quipu = Command::new(&tools().quipu);
+        quipu.args(["test", "--update", "--baseline"]).arg(&place).args(["--", "touch", "ran"]);
+        let output = quipu.current_dir(&directory).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(2), "{}: {}", place.display(), said(&output));
+        assert!(said(&output).contains("cannot be written"), "{}", said(&output));
+        assert!(!directory.join("ran").exists(), "{}: the command was started", place.display());
+    }
+}
+
 #[test]
 fn an_attach_does_not_touch_the_target_without_a_place_for_its_profile() {
     on_every_jdk(|jdk| {
