@@ -1,7 +1,7 @@
 //! What a profile lost, in words. Causes are names in the file; this is the one place that says what they mean.
 
 /// Cause, what was lost when it was one, and when it was more.
-const WORDS: [(&str, &str, &str); 33] = [
+const WORDS: [(&str, &str, &str); 34] = [
     ("events.no-room", "event for which there was no room", "events for which there was no room"),
     (
         "details.no-room",
@@ -105,6 +105,11 @@ const WORDS: [(&str, &str, &str); 33] = [
     ("arena.damaged.records", "damaged record of the arena", "damaged records of the arena"),
     ("arena.damaged.nodes", "damaged context of the arena", "damaged contexts of the arena"),
     ("arena.damaged.samples", "damaged sample of the arena", "damaged samples of the arena"),
+    (
+        "calls.uncounted",
+        "sampled call of a method that is not counted",
+        "sampled calls of methods that are not counted",
+    ),
     ("classes.left", "class that could not be instrumented", "classes that could not be instrumented"),
     ("methods.left", "method that could not be instrumented", "methods that could not be instrumented"),
 ];

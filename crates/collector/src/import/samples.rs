@@ -156,6 +156,7 @@ pub fn feed(
         event_kinds: EventKind::read(contents),
         budget: Budget::of(contents.size()),
         undeclared: 0,
+        uncounted: 0,
         ages: HashMap::new(),
     };
     let all = whole(&taken.samples);
@@ -183,7 +184,11 @@ pub fn feed(
     for event in &taken.events {
         feeder.feed_event(event);
     }
-    feeder.budget.refused() + feeder.undeclared
+    let (damaged, uncounted) = (feeder.budget.refused() + feeder.undeclared, feeder.uncounted);
+    if uncounted > 0 {
+        builder.meta.lost.insert(UNCOUNTED.to_owned(), uncounted);
+    }
+    damaged
 }
 
 /// Samples, with those that stand for nothing by themselves added to what they go on with: a thread that was woken in vain goes on
@@ -288,6 +293,9 @@ fn variances(sample: &Sample, period: u64) -> [u64; 2] {
 /// The event that says what objects of a class took after one collection and another, in its leaf.
 const GROWTH_EVENT: &str = "live.growth";
 
+/// Calls of which there is no edge: of methods that are not counted, while others are.
+const UNCOUNTED: &str = "calls.uncounted";
+
 /// Samples of calls: of what was entered, by the edge that leads to it.
 const CALLS: &str = "samples.calls";
 /// Methods that a lambda or a method handle leads through, one after the other; more than there ever are.
@@ -300,13 +308,14 @@ fn age_group(age: u32) -> &'static str {
     NAMES[at]
 }
 
-/// What of a stack is in a context.
+/// When a sample was taken.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Through {
-    /// All frames.
-    Nothing,
-    /// What lambdas and method handles are made of is passed through, as where calls are counted by inserted code.
-    Glue,
+enum Moment {
+    /// While the youngest frame ran.
+    Within,
+    /// At the entry of the youngest frame, which has not published anything yet: the sample is of the call that led there. What
+    /// lambdas and method handles are made of is passed through, as where calls are counted by inserted code.
+    Entry,
 }
 
 /// Where a sample belongs.
@@ -316,6 +325,14 @@ struct Place {
     node: NodeId,
     /// Where the node's method was.
     bci: Option<u32>,
+}
+
+/// Where counts are that a walked stack leads to.
+#[derive(Clone, Copy)]
+struct Counts {
+    place: Place,
+    /// Whether the youngest frame's method has counts of its own there.
+    own: bool,
 }
 
 struct Feeder<'a> {
@@ -332,9 +349,9 @@ struct Feeder<'a> {
     told_labels: HashMap<u32, (u32, String, String)>,
     labels: HashMap<u32, LabelsId>,
     /// Where a context is that leads through nodes with counts; none if it does not.
-    counted: HashMap<(ThreadId, u32), Option<Place>>,
+    counted: HashMap<(ThreadId, u32), Option<Counts>>,
     /// Node of a context in a thread's tree.
-    nodes: HashMap<(ThreadId, u32, Through), NodeId>,
+    nodes: HashMap<(ThreadId, u32, Moment), NodeId>,
     declared: HashMap<u32, Declared>,
     metrics: HashMap<(u32, Measured), MetricId>,
     /// How many occurrences samples stand for, by metric, and the variance of that.
@@ -345,6 +362,8 @@ struct Feeder<'a> {
     budget: Budget,
     /// Samples and events of something that was never declared.
     undeclared: u64,
+    /// Samples of calls that lead to methods which are not counted, while others are.
+    uncounted: u64,
     /// How many collections the oldest object has survived, by leaf.
     ages: HashMap<NodeId, u32>,
 }
@@ -380,13 +399,16 @@ impl Feeder<'_> {
             parts::STATES => Some(run_state::NAMES.get(sample.state as usize).copied().unwrap_or("unknown")),
             _ => None,
         };
-        let through = if declared.name == CALLS { Through::Glue } else { Through::Nothing };
+        let moment = if declared.name == CALLS { Moment::Entry } else { Moment::Within };
         let weighted = declared.weighted().map(|period| variances(sample, period));
         let (by_time, counts) = (declared.parts != parts::TIERS, !declared.count.is_empty());
-        if through == Through::Glue && self.enters_glue(sample.context) {
+        if moment == Moment::Entry && self.enters_glue(sample.context) {
             return None;
         }
-        let Place { thread, node, bci } = self.place(sample.thread, sample.context, through);
+        let Some(Place { thread, node, bci }) = self.place(sample.thread, sample.context, moment) else {
+            self.uncounted += 1;
+            return None;
+        };
         let node = self.details.below(self.builder, node, sample.detail, &mut self.budget);
         let time = sample.time.saturating_sub(self.base);
         let labels = self.labels(sample.labels);
@@ -413,7 +435,8 @@ impl Feeder<'_> {
         let sampled = &self.contents.sampled;
         let mut by_leaf: BTreeMap<NodeId, (ThreadId, Vec<u64>)> = BTreeMap::new();
         for growth in &sampled.growth {
-            let Place { thread, node, .. } = self.place(growth.thread, growth.context, Through::Nothing);
+            let place = self.place(growth.thread, growth.context, Moment::Within);
+            let Some(Place { thread, node, .. }) = place else { continue };
             let node = self.details.below(self.builder, node, growth.detail, &mut self.budget);
             let (_, points) = by_leaf.entry(node).or_insert_with(|| (thread, Vec::new()));
             points.resize(points.len().max(growth.points.len()), 0);
@@ -439,8 +462,8 @@ impl Feeder<'_> {
         };
         let (thread, node) = match event.context {
             Some(context) => {
-                let Place { thread, node, .. } = self.place(event.thread, context, Through::Nothing);
-                (thread, node)
+                let place = self.place(event.thread, context, Moment::Within);
+                place.map_or((NO_THREAD, NO_NODE), |place| (place.thread, place.node))
             }
             None if event.thread == 0 => (NO_THREAD, NO_NODE),
             None => (self.threads.of_sample(self.builder, event.thread), NO_NODE),
@@ -464,55 +487,58 @@ impl Feeder<'_> {
         self.methods.is_glue(method)
     }
 
-    fn place(&mut self, thread: u32, context: u32, through: Through) -> Place {
+    /// Where a sample belongs; `None` for that of a call to a method that is not counted, while others are.
+    fn place(&mut self, thread: u32, context: u32, moment: Moment) -> Option<Place> {
+        let of = |counts: Counts| (counts.own || moment == Moment::Within).then_some(counts.place);
         if let Some(found) = published(self.contents, context)
-            && let Some(place) = self.place_published(&found)
+            && let Some(counts) = self.place_published(&found, moment)
         {
-            return place;
+            return of(counts);
         }
         let thread = self.threads.of_sample(self.builder, thread);
-        if let Some(place) = self.counted(thread, context) {
-            return place;
+        if let Some(counts) = self.counted(thread, context) {
+            return of(counts);
         }
-        let node = self.node(thread, context, through);
+        let node = self.node(thread, context, moment);
         let youngest = self.context(context).filter(|youngest| is_java(youngest.kind));
-        Place { thread, node, bci: youngest.and_then(|youngest| youngest.bci) }
+        Some(Place { thread, node, bci: youngest.and_then(|youngest| youngest.bci) })
     }
 
     /// The method that ran may be one that publishes nothing, because it calls nothing: then it is a callee of the one that
     /// did. One that is not counted works for the one that is; below no method at all, one without contexts has its counts
-    /// below the thread's root.
-    fn place_published(&mut self, found: &Published) -> Option<Place> {
+    /// below the thread's root. One that is being entered has published nothing, even if the slot is one of its own: that is of
+    /// the call before.
+    fn place_published(&mut self, found: &Published, moment: Moment) -> Option<Counts> {
         let (Counted { node, thread }, method, site) =
             self.placed.publisher(self.contents, self.methods, found.slot)?;
         let running = found.running.map(|frame| (self.methods.of_frame(self.builder, frame), frame.bci));
-        let (node, bci) = match running {
-            Some((running, bci)) if Some(running) == method => (node, bci),
+        let (node, bci, own) = match running {
+            Some((running, bci)) if Some(running) == method && moment == Moment::Within => (node, bci, true),
             Some((running, bci)) => {
                 let callee = self.placed.callee(node, running, site);
                 match callee.or_else(|| self.placed.tallied(node, running)) {
-                    Some(callee) => (callee, bci),
-                    None => (node, None),
+                    Some(callee) => (callee, bci, true),
+                    None => (node, None, false),
                 }
             }
-            None => (node, None),
+            None => (node, None, false),
         };
-        Some(Place { thread, node, bci })
+        Some(Counts { place: Place { thread, node, bci }, own })
     }
 
-    fn counted(&mut self, thread: ThreadId, context: u32) -> Option<Place> {
+    fn counted(&mut self, thread: ThreadId, context: u32) -> Option<Counts> {
         if let Some(&known) = self.counted.get(&(thread, context)) {
             return known;
         }
-        let place = self.place_counted(thread, context);
-        self.counted.insert((thread, context), place);
-        place
+        let counts = self.place_counted(thread, context);
+        self.counted.insert((thread, context), counts);
+        counts
     }
 
     /// A stack that was walked while everything is counted: the methods that are counted lead to the context. The others
     /// have none of their own, nor has what is called by a method that is not looked into; where no method has any, the whole
     /// stack is the context.
-    fn place_counted(&mut self, thread: ThreadId, context: u32) -> Option<Place> {
+    fn place_counted(&mut self, thread: ThreadId, context: u32) -> Option<Counts> {
         if self.placed.is_empty() {
             return None;
         }
@@ -528,17 +554,17 @@ impl Feeder<'_> {
             frames.push(frame);
             at = frame.parent;
         }
-        let (mut node, mut bci, mut site) = (root, None, UNKNOWN_SITE);
+        let (mut node, mut bci, mut site, mut own) = (root, None, UNKNOWN_SITE, false);
         for frame in frames.into_iter().rev().filter(|frame| frame.kind <= frame::NATIVE) {
             let method = self.methods.of_frame(self.builder, frame);
             if let Some(callee) = self.placed.callee(node, method, site) {
-                (node, bci) = (callee, frame.bci);
+                (node, bci, own) = (callee, frame.bci, true);
             } else {
-                bci = None;
+                (bci, own) = (None, false);
             }
             site = frame.bci.and_then(|bci| i32::try_from(bci).ok()).unwrap_or(UNKNOWN_SITE);
         }
-        (node != root).then_some(Place { thread, node, bci })
+        (node != root).then_some(Counts { place: Place { thread, node, bci }, own })
     }
 
     /// The profile's number of a set of labels.
@@ -592,12 +618,12 @@ impl Feeder<'_> {
     }
 
     /// The node of a context. Stacks can be thousands deep, so this does not recurse.
-    fn node(&mut self, thread: ThreadId, context: u32, through: Through) -> NodeId {
+    fn node(&mut self, thread: ThreadId, context: u32, moment: Moment) -> NodeId {
         let mut missing = Vec::new();
         let mut at = Some(context);
         let mut node = self.builder.root(thread);
         while let Some(context) = at {
-            if let Some(&known) = self.nodes.get(&(thread, context, through)) {
+            if let Some(&known) = self.nodes.get(&(thread, context, moment)) {
                 node = known;
                 break;
             }
@@ -611,9 +637,9 @@ impl Feeder<'_> {
         for context in missing.into_iter().rev() {
             let Some(frame) = self.context(context) else { continue };
             let mut caller = frame.parent.and_then(|parent| self.context(parent));
-            if through == Through::Glue {
+            if moment == Moment::Entry {
                 if self.is_glue(frame) {
-                    self.nodes.insert((thread, context, through), node);
+                    self.nodes.insert((thread, context, moment), node);
                     continue;
                 }
                 for _ in 0..MOST_GLUE {
@@ -630,7 +656,7 @@ impl Feeder<'_> {
                 let site = caller.filter(|_| self.sites).and_then(|caller| i32::try_from(caller.bci?).ok());
                 node = self.builder.child(node, method, site.unwrap_or(UNKNOWN_SITE));
             }
-            self.nodes.insert((thread, context, through), node);
+            self.nodes.insert((thread, context, moment), node);
         }
         node
     }
