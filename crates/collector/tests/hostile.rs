@@ -168,6 +168,50 @@ fn threads_and_contexts(threads: u32, depth: usize) -> Vec<u8> {
     arena.0
 }
 
+/// Threads are counted and were sampled at each depth of the same recursion: what was walked leads through nodes with counts.
+fn counted_and_walked(threads: u32, depth: usize) -> Vec<u8> {
+    let mut log = Vec::new();
+    let (name, descriptor, source) = (b"m1", b"()V", b"B.java");
+    Record::Class { id: 1, loader: 0, name: b"a/B", source }.encode(&mut log);
+    let (lines, sites, blocks, derived, leaves, columns) = (&[], &[3, 0, 6, 0], &[], &[], &[], &[]);
+    let method = Record::Method {
+        id: 1,
+        class: 1,
+        flags: 0,
+        per_call: 1,
+        name,
+        descriptor,
+        lines,
+        sites,
+        blocks,
+        derived,
+        leaves,
+        columns,
+    };
+    method.encode(&mut log);
+    Record::Info { key: b"kind", value: b"exact" }.encode(&mut log);
+    let (code, class) = (0x7000, b"a/B");
+    Record::SampledMethod { code, native: 0, class, name, descriptor, source, lines }.encode(&mut log);
+    metric(1, "cpu", parts::TIERS).encode(&mut log);
+    let mut arena = Arena::new();
+    for id in 1..=threads {
+        let name = format!("t-{}", char::from(b'a' + id as u8 % 26));
+        Record::Group { id, is_virtual: 0, threads: 1, first: name.as_bytes(), pattern: name.as_bytes() }
+            .encode(&mut log);
+        Record::Tree { id, group: id }.encode(&mut log);
+        Record::SampledThread { id, java: 1, tid: id, group: id, name: name.as_bytes() }.encode(&mut log);
+    }
+    arena.chunk(layout::CHUNK_LOG, 0, &log);
+    for id in 1..=threads {
+        arena.chain(id, &[0, 1, 1, 1]);
+    }
+    let frames: Vec<_> = (0..depth).map(|i| (i.checked_sub(1), context(code, frame::C2))).collect();
+    let contexts = arena.contexts(&frames);
+    let samples = (1..=threads).flat_map(|id| contexts.iter().map(move |&context| sample_of(id, context, 0)));
+    arena.samples(&samples.collect::<Vec<_>>());
+    arena.0
+}
+
 /// A few bytes of an arena stand for many nodes: as many are made as is fit, and what is left out is told.
 fn arenas_that_ask_for_too_much() {
     let profile = bounded(&threads_and_contexts(8_000, 30_000));
@@ -193,6 +237,13 @@ fn arenas_that_ask_for_too_much() {
     let profile = bounded(&real);
     assert!(profile.meta.lost.is_empty(), "{:?}", profile.meta.lost);
     assert!(profile.tree().len() > 400_000);
+    // Each frame of a thread's stacks is looked at once, however many stacks go through it.
+    let profile = bounded(&counted_and_walked(4, 3_000));
+    assert_eq!(cpu(&profile), 4 * 3_000_000);
+    assert!(profile.meta.lost.is_empty(), "{:?}", profile.meta.lost);
+    let (calls, cpu) = (profile.metric("calls").expect("calls"), profile.metric("cpu").expect("cpu"));
+    let counted = cpu.values().iter().zip(calls.values()).filter(|(_, calls)| **calls > 0);
+    assert_eq!(counted.map(|(cpu, _)| cpu).sum::<u64>(), 4 * 3_000_000, "all of it is in nodes with counts");
 }
 
 struct Random(u64);
