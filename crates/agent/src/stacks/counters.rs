@@ -65,10 +65,15 @@ impl Counters {
 
     /// Takes all away. Whether nobody is at them any more: otherwise the descriptors must stay open.
     pub fn clear(&self) -> bool {
-        const PATIENCE: u32 = 2000;
-        const MEANWHILE: Duration = Duration::from_millis(1);
         self.any.store(false, Ordering::SeqCst);
         self.counters.iter().for_each(|counter| counter.fd.store(0, Ordering::SeqCst));
+        self.wait_until_idle()
+    }
+
+    /// Waits until the handler is not at any descriptor that it found before; whether it is.
+    pub fn wait_until_idle(&self) -> bool {
+        const PATIENCE: u32 = 2000;
+        const MEANWHILE: Duration = Duration::from_millis(1);
         let mut waited = 0;
         while self.busy.load(Ordering::SeqCst) && waited < PATIENCE {
             std::thread::sleep(MEANWHILE);

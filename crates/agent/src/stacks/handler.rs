@@ -162,7 +162,10 @@ fn sample(engine: &Engine, said: &Said, ucontext: *mut c_void) {
         take(engine, watch, thread, clock, &due, ucontext);
     }
     // Only now: another thread's clock must not be told to go on, and a descriptor that is the target's not be touched.
-    if said.code > 0 && !of_events {
+    // One that was closed meanwhile is not found any more; whoever closes it waits for a handler that has found it.
+    let is_still =
+        || engine.threads.watch_of_descriptor(said.value).is_some_and(|now| std::ptr::eq(now, watch));
+    if said.code > 0 && !of_events && is_still() {
         if let Some(period) = watch.take_period(thread.id) {
             quipu_perf::settle(said.value, period);
         }

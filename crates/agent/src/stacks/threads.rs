@@ -117,7 +117,7 @@ impl Threads {
 
     /// The thread whose perf event has this descriptor. For signal handlers.
     pub fn watch_of_descriptor(&self, fd: i32) -> Option<&Watch> {
-        let number = self.by_descriptor.get(usize::try_from(fd).ok()?)?.load(Ordering::Acquire);
+        let number = self.by_descriptor.get(usize::try_from(fd).ok()?)?.load(Ordering::SeqCst);
         self.watch(number.checked_sub(1)?)
     }
 
@@ -392,7 +392,11 @@ impl Threads {
             }
             let fd = usize::try_from(std::os::fd::AsRawFd::as_raw_fd(event)).ok();
             if let Some(slot) = fd.and_then(|fd| self.by_descriptor.get(fd)) {
-                slot.store(0, Ordering::Release);
+                slot.store(0, Ordering::SeqCst);
+            }
+            if !self.watch(watched.number).is_none_or(|watch| watch.counters().wait_until_idle()) {
+                // As with counters.
+                std::mem::forget(watched.clock.take());
             }
         }
         watched.clock = None;
@@ -456,6 +460,36 @@ mod tests {
         threads.add(&arena, found(3));
         threads.upkeep(&arena, Some((met, &|tid| tid == 1)));
         assert_eq!([1, 2, 3].map(|tid| threads.knows(tid)), [true, false, true]);
+    }
+
+    /// It would go on with a clock that another thread of the program has opened a file in place of.
+    #[test]
+    fn a_clock_is_not_closed_while_a_handler_is_at_it() {
+        let (arena, threads) = (arena("clocks"), Threads::new().unwrap());
+        let period = 1_000_000_000;
+        threads.set_clocks(&arena, Some(Setting { source: Source::Perf, period, signal: libc::SIGPROF }));
+        // SAFETY: a plain query.
+        let tid = unsafe { libc::gettid() };
+        let descriptor = || {
+            let state = lock(&threads.state);
+            match state.by_tid.get(&tid).map(|watched| (&watched.clock, watched.number)) {
+                Some((Some(Clock::Perf(event, _)), number)) => Some((event.as_raw_fd(), number)),
+                _ => None,
+            }
+        };
+        for at_it in [true, false] {
+            threads.add(&arena, found(tid));
+            // Where there are only timers, there is nothing to close.
+            let Some((fd, number)) = descriptor() else { return };
+            // SAFETY: a plain query.
+            let is_open = || unsafe { libc::fcntl(fd, libc::F_GETFD) } >= 0;
+            assert!(is_open());
+            let look = at_it.then(|| threads.watch(number).unwrap().counters().look());
+            threads.remove(&arena, tid);
+            assert!(threads.watch_of_descriptor(fd).is_none());
+            drop(look);
+            assert_eq!(is_open(), at_it);
+        }
     }
 
     #[test]
