@@ -145,6 +145,7 @@ fn appender() -> &'static Appender {
 pub fn appenders() -> [&'static Appender; 2] {
     timeline::begin();
     survivors::begin();
+    details::begin();
     [&SAMPLES, &timeline::EVENTS]
 }
 
