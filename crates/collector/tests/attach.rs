@@ -128,6 +128,26 @@ fn while_it_starts() {
     });
 }
 
+/// A VM that starts takes the socket that it has just made for one of an earlier process, and removes it.
+#[test]
+fn without_the_socket_that_it_made() {
+    each_jdk(|_, program| {
+        let jvm = program.start(&[]);
+        let target = Target::find(jvm.pid()).unwrap();
+        let socket = std::path::PathBuf::from(format!("/tmp/.java_pid{}", jvm.pid()));
+        std::thread::scope(|scope| {
+            let removed = scope.spawn(|| {
+                let until = std::time::Instant::now() + Duration::from_secs(20);
+                while std::fs::remove_file(&socket).is_err() && std::time::Instant::now() < until {}
+            });
+            attach(&target).jcmd("VM.version").unwrap();
+            removed.join().unwrap();
+        });
+        attach(&target).jcmd("VM.version").unwrap();
+        assert_eq!(jvm.end(), "", "no thread dump");
+    });
+}
+
 #[test]
 fn stopped() {
     each_jdk(|_, program| {

@@ -9,6 +9,7 @@ mod error;
 mod message;
 mod target;
 mod trigger;
+mod woken;
 
 pub use answer::Answer;
 pub use error::AttachError;
@@ -24,6 +25,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use target::io_error;
 use trigger::Trigger;
+use woken::Woken;
 
 /// A way to talk to one JVM, and how patient to be.
 #[derive(Debug)]
@@ -135,6 +137,7 @@ impl<'t> Attach<'t> {
     fn connect(&self, command: &str, deadline: Instant) -> Result<UnixStream, AttachError> {
         let pid = self.target.pid();
         let mut trigger: Option<Trigger> = None;
+        let mut woken = Woken::default();
         let mut pause = Duration::from_millis(1);
         loop {
             let absent = match connect::connect(self.target)? {
@@ -153,7 +156,10 @@ impl<'t> Attach<'t> {
                 if can_be_woken {
                     trigger = Some(Trigger::create(self.target)?);
                     self.target.send_quit()?;
+                    woken.now();
                 }
+            } else if absent && can_be_woken && woken.in_vain(self.target, self.timeout) {
+                self.target.send_quit()?;
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {

@@ -107,6 +107,15 @@ impl Target {
         arguments.iter().any(|argument| argument == "-XX:+DisableAttachMechanism")
     }
 
+    /// Whether the VM has a thread that listens to clients, whether they can reach it or not.
+    pub(super) fn has_listener(&self) -> bool {
+        let tasks = std::fs::read_dir(proc::path(self.pid, "task"));
+        tasks.into_iter().flatten().flatten().any(|task| {
+            std::fs::read(task.path().join("comm"))
+                .is_ok_and(|name| name.trim_ascii_end() == b"Attach Listener")
+        })
+    }
+
     /// How the process is now; an error if it has ended.
     pub(super) fn status(&self) -> Result<Status, AttachError> {
         match Status::read(self.pid) {
