@@ -38,8 +38,8 @@ pub(crate) use count::{Counted, Detail, Runner};
 /// behind, which is told.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Exit status: 0 held, 1 a test does more work, 2 the numbers cannot be compared (or wrong use), 3 no test was counted.
-When the command itself fails, its own status; 4 when it fails and a test does more work as well.
+Exit status: 0 held, 1 a test does more work, 2 the numbers cannot be compared (or wrong use), 3 no test was counted, or
+it was told to end. When the command itself fails, its own status; 4 when it fails and a test does more work as well.
 
 Examples:
   quipu test --update -- mvn test                    make the baseline, or accept the new numbers
@@ -133,14 +133,21 @@ impl Test {
                 Ok(counted) => Some(counted),
                 Err(status) => return Ok(status),
             };
+            if let Some(status) = second.as_ref().map(|second| second.status).filter(|&status| status != DONE)
+                && self.update
+            {
+                // Tests that did not run a second time are not known to do the same.
+                eprintln!("quipu: {} is left as it is", self.baseline.display());
+                return Ok(status);
+            }
         }
         let mut unstable =
             second.as_ref().map_or_else(BTreeMap::new, |second| unstable::partings(&first, second));
         if !unstable.is_empty() {
-            unstable::look_closer(&runner, &first, &mut unstable);
+            unstable::look_closer(&runner, &first, &mut unstable)?;
         }
         if let Some(verdict) = verdict.as_ref().filter(|_| second.is_some() && !self.update) {
-            unstable.extend(clock::chances(&runner, &first, verdict, &unstable));
+            unstable.extend(clock::chances(&runner, &first, verdict, &unstable)?);
         }
         for (test, sentence) in &unstable {
             eprintln!("quipu: {test} does not do the same work each time, and is left out: {sentence}");
@@ -153,7 +160,7 @@ impl Test {
                 let judge = |tests: &BTreeMap<String, Work>| self.judge(baseline, tests);
                 let moved_by_others = match self.update {
                     true => BTreeMap::new(),
-                    false => others::because_of_others(&runner, &first, verdict, judge),
+                    false => others::because_of_others(&runner, &first, verdict, judge)?,
                 };
                 for (test, sentence) in moved_by_others {
                     eprintln!(
@@ -192,7 +199,6 @@ impl Test {
             arena_limit: self.arena_limit,
             warm: self.warm,
             quiet: self.json || self.markdown,
-            told: false.into(),
         }
     }
 

@@ -16,7 +16,7 @@ pub(super) fn chances(
     first: &Counted,
     verdict: &Verdict,
     known: &BTreeMap<String, String>,
-) -> BTreeMap<String, String> {
+) -> anyhow::Result<BTreeMap<String, String>> {
     let failed = verdict.failed().map(|subject| subject.name.as_str());
     let mut doubted: BTreeSet<&str> = failed
         .filter(|&test| !known.contains_key(test) && suite::reads_clock(&first.profile, test))
@@ -32,12 +32,12 @@ pub(super) fn chances(
                 "quipu: {n} of them ask for the time; running again, to tell their work from chance"
             ),
         }
-        let Ok(Ok(again)) = runner.count(Detail::Numbers, None) else { break };
+        let Ok(again) = runner.count(Detail::Numbers, None)? else { break };
         for (test, sentence) in unstable::partings(first, &again) {
             if doubted.remove(test.as_str()) {
                 found.insert(test, format!("{sentence}; it asks for the time"));
             }
         }
     }
-    found
+    Ok(found)
 }

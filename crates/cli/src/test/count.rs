@@ -1,6 +1,5 @@
 //! Runs the command of a suite, and counts what its tests do.
 
-use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
@@ -11,7 +10,7 @@ use quipu_profile::Profile;
 
 use crate::collect;
 use crate::deterministic;
-use crate::exit::{DONE, Failure};
+use crate::exit::{DONE, Failure, TARGET};
 use crate::kinds;
 use crate::launch::{self, Reach, RunDirectory};
 
@@ -43,13 +42,11 @@ pub(crate) struct Runner<'a> {
     pub warm: bool,
     /// What the command prints goes to standard error.
     pub quiet: bool,
-    /// Whether somebody told it to end.
-    pub told: Cell<bool>,
 }
 
 impl Runner<'_> {
-    /// Runs the command once; its status if it failed and no test was counted. Of all tests, or of those that are named as
-    /// [`suite::selectors`] does.
+    /// Runs the command once; the status to end with if no test was counted, which is said. Of all tests, or of those that are
+    /// named as [`suite::selectors`] does. An error if somebody tells it to end: what was counted until then is no suite.
     pub fn count(
         &self,
         detail: Detail,
@@ -67,7 +64,9 @@ impl Runner<'_> {
             flags.push(format!("-Dquipu.only={}", file.display()).into());
         }
         let ended = launch::run(self.command, &flags, Reach::All { quiet: self.quiet }, &directory)?;
-        self.told.set(ended.told);
+        if ended.told {
+            return Err(Failure::target("told to end"));
+        }
         let status = ended.status;
         let mut all = collect::all_in(&directory.0)?;
         let root = std::env::current_dir().unwrap_or_default().to_string_lossy().into_owned();
@@ -94,13 +93,14 @@ impl Runner<'_> {
         }
         let mut notes: Vec<_> = with_tests.iter().flat_map(|profile| profile.meta.extra.clone()).collect();
         notes.sort();
-        let mut profile = collect::merge(with_tests)?.ok_or_else(|| {
-            Failure::target(
-                "no test was counted: no JVM ran tests with the JUnit Platform (JUnit 5 or newer, or JUnit 4 through \
+        let Some(mut profile) = collect::merge(with_tests)? else {
+            eprintln!(
+                "quipu: no test was counted: no JVM ran tests with the JUnit Platform (JUnit 5 or newer, or JUnit 4 through \
                  its vintage engine). Gradle runs no tests that are up to date, and gives a daemon's workers another \
-                 environment: add --rerun, and leave --daemon out",
-            )
-        })?;
+                 environment: add --rerun, and leave --daemon out"
+            );
+            return Ok(Err(TARGET));
+        };
         profile.meta.extra = notes;
         profile.meta.options.extend(chosen.recorded());
         for (cause, n) in &profile.meta.lost {

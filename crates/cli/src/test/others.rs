@@ -30,15 +30,15 @@ pub(super) fn because_of_others(
     among_others: &Counted,
     verdict: &Verdict,
     judge: impl Fn(&BTreeMap<String, Work>) -> Verdict,
-) -> BTreeMap<String, String> {
+) -> anyhow::Result<BTreeMap<String, String>> {
     let mut found = BTreeMap::new();
     if !others_ran(verdict) {
-        return found;
+        return Ok(found);
     }
     let selectors = suite::selectors(&among_others.profile);
     let failed: Vec<&str> = verdict.failed().map(|subject| subject.name.as_str()).take(MOST_ALONE).collect();
     if failed.is_empty() {
-        return found;
+        return Ok(found);
     }
     eprintln!(
         "quipu: other tests ran than the baseline has; running those that do more each by itself, to see why"
@@ -65,23 +65,23 @@ pub(super) fn because_of_others(
         if only.is_empty() {
             continue;
         }
-        let alone = count(runner, &only, false);
+        let alone = count(runner, &only, false)?;
         if alone.is_some_and(|alone| {
             add(&alone, test, "without the other tests", "It meets what they leave behind")
         }) || !may_have_moved(verdict)
         {
             continue;
         }
-        if let Some(again) = count(runner, &only, true) {
+        if let Some(again) = count(runner, &only, true)? {
             let why = "It is now the first to use something that is kept, which a test before it did";
             add(&again, test, "when it is run a second time", why);
         }
     }
-    found
+    Ok(found)
 }
 
 /// A run of these tests alone; none if the command does not bear that.
-fn count(runner: &Runner<'_>, only: &BTreeSet<String>, warm: bool) -> Option<Counted> {
-    let runner = Runner { warm: warm || runner.warm, told: false.into(), ..*runner };
-    runner.count(Detail::Numbers, Some(only)).ok()?.ok()
+fn count(runner: &Runner<'_>, only: &BTreeSet<String>, warm: bool) -> anyhow::Result<Option<Counted>> {
+    let runner = Runner { warm: warm || runner.warm, ..*runner };
+    Ok(runner.count(Detail::Numbers, Some(only))?.ok())
 }

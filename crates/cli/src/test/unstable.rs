@@ -4,13 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use quipu_gate::suite;
 
+use crate::exit::DONE;
+
 use super::count::{Counted, Detail, Runner};
 use super::others::MOST_ALONE;
 
 /// Most tests that are run without the others.
 const MOST: usize = 50;
 
-/// The tests whose two runs were not the same, and where they part.
+/// The tests whose two runs were not the same, and where they part. Of a second run that failed or was killed nothing is
+/// said of tests that it did not come to.
 pub(super) fn partings(first: &Counted, second: &Counted) -> BTreeMap<String, String> {
     let mut unstable = BTreeMap::new();
     for (name, work) in &first.tests {
@@ -19,9 +22,10 @@ pub(super) fn partings(first: &Counted, second: &Counted) -> BTreeMap<String, St
             Some(_) => {
                 unstable.insert(name.clone(), where_they_part(first, second, name));
             }
-            None => {
+            None if second.status == DONE => {
                 unstable.insert(name.clone(), "it ran in only one of two runs".to_owned());
             }
+            None => {}
         }
     }
     unstable
@@ -43,14 +47,14 @@ pub(super) fn look_closer(
     runner: &Runner<'_>,
     among_others: &Counted,
     unstable: &mut BTreeMap<String, String>,
-) {
+) -> anyhow::Result<()> {
     let selectors = suite::selectors(&among_others.profile);
     let mut looked: Vec<(&str, &mut String)> =
         unstable.iter_mut().take(MOST).map(|(test, sentence)| (test.as_str(), sentence)).collect();
     let only: BTreeSet<String> =
         looked.iter().filter_map(|(test, _)| selectors.get(*test).cloned()).collect();
     eprintln!("quipu: running what differs twice without the other tests, to see why");
-    let Some([one, two]) = twice(runner, &only) else { return };
+    let Some([one, two]) = twice(runner, &only)? else { return Ok(()) };
     let several = only.len() > 1;
     let mut alone = 0;
     for (test, sentence) in &mut looked {
@@ -63,7 +67,7 @@ pub(super) fn look_closer(
             // Those that differ can be each other's reason.
             alone += 1;
             let itself = selectors.get(*test).cloned().into_iter().collect();
-            let Some([one, two]) = twice(runner, &itself) else { continue };
+            let Some([one, two]) = twice(runner, &itself)? else { continue };
             **sentence += &match (one.tests.get(*test), two.tests.get(*test)) {
                 (Some(first), Some(second)) if first == second => meets(among_others, &one, test, "alone"),
                 (Some(_), Some(_)) => "; alone it differs, too".to_owned(),
@@ -73,6 +77,7 @@ pub(super) fn look_closer(
             **sentence += "; without the tests that do the same each time it differs, too";
         }
     }
+    Ok(())
 }
 
 /// That a test does the same each time if others do not run before it.
@@ -83,7 +88,8 @@ fn meets(among_others: &Counted, one: &Counted, test: &str, when: &str) -> Strin
 }
 
 /// Two runs of these tests; none if the command does not bear that: a build that wants all its tests says so itself.
-fn twice(runner: &Runner<'_>, only: &BTreeSet<String>) -> Option<[Counted; 2]> {
-    let run = || runner.count(Detail::Numbers, Some(only)).ok()?.ok();
-    Some([run()?, run()?])
+fn twice(runner: &Runner<'_>, only: &BTreeSet<String>) -> anyhow::Result<Option<[Counted; 2]>> {
+    let run = || anyhow::Ok(runner.count(Detail::Numbers, Some(only))?.ok());
+    let Some(one) = run()? else { return Ok(None) };
+    Ok(run()?.map(|two| [one, two]))
 }

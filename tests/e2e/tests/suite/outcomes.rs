@@ -184,3 +184,44 @@ fn tests_of_the_same_name_in_two_modules_are_two() {
     }
     assert!(!baseline.contains("runs=2"), "{baseline}");
 }
+
+/// Runs JUnit; the second time other tests, after which it ends as it is told to.
+const CUT_SHORT: &str = "echo >> turns; case $(wc -l < turns) in \
+    2) \"$@\" -c com.acme.MoneyTest; eval \"$END\" ;; *) exec \"$@\" -c com.acme.SortingTest ;; esac";
+
+/// What a run that is cut short does not come to is neither unstable nor gone.
+#[test]
+fn a_second_run_that_is_cut_short_takes_nothing_back() {
+    let project = Project::new(&newest());
+    project.compile();
+    let made = project.test_selected(&["--update", "--once"], &["-c", "com.acme.SortingTest"]);
+    assert_eq!(made.status, Some(0), "{}", made.said);
+    let baseline = project.read("quipu-tests.txt");
+    project.edit(SORTING, &[(INSERT, LONGER)]);
+    project.compile();
+    let java = newest().home.join("bin/java");
+    let test = |options: &[&str], end: &str| {
+        project.write("turns", "");
+        let mut quipu = Command::new(&tools().quipu);
+        quipu.arg("test").args(options).args(["--", "sh", "-c", CUT_SHORT, "sh"]).arg(&java);
+        quipu.args(["-jar", &crate::project::console(), "execute", "-cp", "classes"]);
+        quipu.args(["--details=none", "--disable-banner"]).env("END", end);
+        project.outcome(quipu)
+    };
+    for end in ["exit 7", "kill -9 $$"] {
+        let failed = test(&[], end);
+        assert_eq!(failed.status, Some(1), "{}", failed.said);
+        assert!(failed.out.contains("FAILED: bytecodes of 4 of "), "{}", failed.said);
+        assert!(!failed.said.contains("is left out"), "{}", failed.said);
+    }
+    let left = test(&["--update"], "exit 7");
+    assert_eq!(left.status, Some(7), "the command's own: {}", left.said);
+    assert!(left.said.contains("quipu-tests.txt is left as it is"), "{}", left.said);
+    assert_eq!(project.read("quipu-tests.txt"), baseline);
+
+    // `quipu` passes the signal on to the command.
+    let told = test(&[], "kill -TERM $PPID; exec sleep 60");
+    assert_eq!(told.status, Some(3), "{}", told.said);
+    assert!(told.said.contains("quipu: told to end"), "{}", told.said);
+    assert_eq!(project.read("turns").len(), 2, "there is no third run: {}", told.said);
+}
