@@ -145,6 +145,7 @@ fn transform_parsed(session: &Session, plan: &Plan, loader: u32, class: &ClassFi
             Entered::OtherShapes(had) => first = had.or_else(|| session.registry.reserve_anew(count)),
             Entered::Full => {
                 leave("the arena is full");
+                session.count(header::REFUSED, 1);
                 return None;
             }
         }

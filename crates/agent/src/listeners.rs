@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use quipu_arena::follow::{Done, Followed, Follower, Name};
+use quipu_arena::layout::header;
 use quipu_arena::writer::ArenaWriter;
 use quipu_classfile::mutf8;
 use quipu_jvm::sys::{self, JNIEnv, jclass, jlong, jobject};
@@ -117,7 +118,9 @@ extern "system" fn end_test(env: *mut JNIEnv, _: jclass, method: jobject, test: 
         {
             let threads = STARTED.load(Relaxed).saturating_sub(STARTED_BEFORE.load(Relaxed));
             let counts = format!("{bytecodes}\t{calls}\t{allocations}\t{threads}");
-            session.note("test", &format!("{method}\t{test}\t{counts}\t{}", directory()));
+            if !session.note("test", &format!("{method}\t{test}\t{counts}\t{}", directory())) {
+                session.count(header::REFUSED, 1);
+            }
         }
         pins::begin_at(session, &env, &["end", &method, &test]);
     });

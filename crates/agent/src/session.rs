@@ -228,11 +228,10 @@ impl Session {
         *self.unread_tally.get_or_init(|| self.arena.add_tally(0, 0).map(|address| address as usize))
     }
 
-    /// Tells the reader a fact.
-    pub fn note(&self, key: &str, value: &str) {
-        // A full arena has no room for facts; the profile is usable without.
+    /// Tells the reader a fact; whether there was room for it. Most profiles are usable without.
+    pub fn note(&self, key: &str, value: &str) -> bool {
         let value = mutf8::encode(value);
-        let _ = self.arena.log(&Record::Info { key: key.as_bytes(), value: value.as_bytes() });
+        self.arena.log(&Record::Info { key: key.as_bytes(), value: value.as_bytes() }).is_some()
     }
 
     /// Tells the reader, and the person at the target, why there is no profile.

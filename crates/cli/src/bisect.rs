@@ -201,6 +201,9 @@ impl Tried<'_> {
                 quiet: true,
             };
             let counted = tree.inside(|| runner.count(Detail::Lines, None))?;
+            if let Ok(Counted { incomplete: Some(sentence), .. }) = &counted {
+                return Err(Failure::target(sentence));
+            }
             if counted.is_err() {
                 eprintln!("quipu: {} is left out: no test was counted", commit.id);
             }

@@ -38,8 +38,9 @@ pub(crate) use count::{Counted, Detail, Runner};
 /// behind, which is told.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Exit status: 0 held, 1 a test does more work, 2 the numbers cannot be compared (or wrong use), 3 no test was counted, or
-it was told to end. When the command itself fails, its own status; 4 when it fails and a test does more work as well.
+Exit status: 0 held, 1 a test does more work, 2 the numbers cannot be compared (or wrong use), 3 no test was counted,
+the arena had no room for all contexts, or it was told to end. When the command itself fails, its own status; 4 when it
+fails and a test does more work as well.
 
 Examples:
   quipu test --update -- mvn test                    make the baseline, or accept the new numbers
@@ -112,6 +113,9 @@ impl Test {
             eprintln!("quipu: {} is left as it is", self.baseline.display());
             return Ok(first.status);
         }
+        if let Some(sentence) = &first.incomplete {
+            return self.refuse(sentence, Failure::target(sentence));
+        }
         let jvm = jvm_of(&first.profile)?;
         let comparable = match &baseline {
             Some(baseline) => match self.why_not(baseline, &jvm, &first) {
@@ -120,7 +124,13 @@ impl Test {
                     eprintln!("quipu: {sentence}");
                     None
                 }
-                Some(sentence) => return self.refuse(&sentence, first.status),
+                Some(sentence) if first.status == DONE => {
+                    return self.refuse(&sentence, Failure::usage(&sentence));
+                }
+                Some(sentence) => {
+                    let status = first.status;
+                    return self.refuse(&sentence, Failure { status, message: sentence.clone() }.into());
+                }
             },
             None => None,
         };
@@ -130,6 +140,10 @@ impl Test {
         if !self.once && first.status == DONE && (failed > 0 || self.update) {
             self.say_why_again(failed);
             second = match runner.count(Detail::Lines, None)? {
+                Ok(Counted { incomplete: Some(sentence), .. }) => {
+                    eprintln!("quipu: the second run is as if it had not been: {sentence}");
+                    None
+                }
                 Ok(counted) => Some(counted),
                 Err(status) => return Ok(status),
             };
@@ -244,17 +258,13 @@ impl Test {
     }
 
     /// Says that nothing was compared, also where the verdict would be.
-    fn refuse(&self, sentence: &str, status: u8) -> anyhow::Result<u8> {
+    fn refuse(&self, sentence: &str, failure: anyhow::Error) -> anyhow::Result<u8> {
         if self.markdown {
             println!("### ⚠️ Not compared\n\n{sentence}.");
         } else if self.json {
             println!("{:#}", serde_json::json!({ "passed": null, "not_compared": sentence }));
         }
-        if status != DONE {
-            eprintln!("quipu: {sentence}");
-            return Ok(status);
-        }
-        Err(Failure::usage(sentence))
+        Err(failure)
     }
 
     /// Where the contexts behind the baseline's numbers are kept.

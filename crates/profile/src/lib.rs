@@ -62,7 +62,7 @@ pub use diff::{Change, ContextRow, Diff, DiffRow, Moved, diff};
 pub use edges::{CallGraph, Edge};
 pub use file::{Contents, Differing, FORMAT_VERSION, FileError, ReadError, replace_file, try_place};
 pub use flat::{By, Keys, Totals};
-pub use lost::lost_in_words;
+pub use lost::{loses_counts, lost_in_words};
 pub use merge::MergeError;
 pub use meta::{Host, Jvm, Meta, Run, Target};
 pub use method::{Block, Line, Method, MethodFlags, MethodId, MethodSpec, NO_METHOD};

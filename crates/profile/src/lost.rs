@@ -114,6 +114,15 @@ const WORDS: [(&str, &str, &str); 34] = [
     ("methods.left", "method that could not be instrumented", "methods that could not be instrumented"),
 ];
 
+/// Whether what was lost for a cause is missing in counts that are otherwise exact: `contexts.refused`, a damaged arena. Code
+/// that is never counted (`classes.left`) is missing each time.
+pub fn loses_counts(cause: &str) -> bool {
+    matches!(
+        cause,
+        "contexts.refused" | "arena.damaged.chunks" | "arena.damaged.records" | "arena.damaged.nodes"
+    )
+}
+
 /// What was lost for a cause: `12 stacks of virtual threads being mounted`. A cause of a newer version is told by its name.
 ///
 /// ```

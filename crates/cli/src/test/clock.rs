@@ -33,6 +33,9 @@ pub(super) fn chances(
             ),
         }
         let Ok(again) = runner.count(Detail::Numbers, None)? else { break };
+        if again.incomplete.is_some() {
+            break;
+        }
         for (test, sentence) in unstable::partings(first, &again) {
             if doubted.remove(test.as_str()) {
                 found.insert(test, format!("{sentence}; it asks for the time"));

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use quipu_gate::suite::{self, Work};
-use quipu_profile::Profile;
+use quipu_profile::{Profile, loses_counts, lost_in_words};
 
 use crate::collect;
 use crate::deterministic;
@@ -23,6 +23,15 @@ pub(crate) struct Counted {
     pub at_a_time: Option<String>,
     /// The command's own.
     pub status: u8,
+    /// Why the numbers are not all there, if they are not.
+    pub incomplete: Option<String>,
+}
+
+impl Counted {
+    /// Whether nothing failed and nothing is missing.
+    pub fn is_whole(&self) -> bool {
+        self.status == DONE && self.incomplete.is_none()
+    }
 }
 
 /// How closely to look.
@@ -104,12 +113,22 @@ impl Runner<'_> {
         profile.meta.extra = notes;
         profile.meta.options.extend(chosen.recorded());
         for (cause, n) in &profile.meta.lost {
-            eprintln!("quipu: not counted: {}", quipu_profile::lost_in_words(cause, *n));
+            eprintln!("quipu: not counted: {}", lost_in_words(cause, *n));
         }
+        let incomplete = incomplete(&profile);
         let tests = suite::works(&profile);
         let status = if status.success() { DONE } else { launch::exit_status(status) };
-        Ok(Ok(Counted { profile, tests, at_a_time, status }))
+        Ok(Ok(Counted { profile, tests, at_a_time, status, incomplete }))
     }
+}
+
+/// Why some of a test's work may not be in its numbers.
+fn incomplete(profile: &Profile) -> Option<String> {
+    let lost = profile.meta.lost.iter().find(|(cause, _)| loses_counts(cause));
+    lost.map(|(cause, &n)| {
+        let more = if cause == "contexts.refused" { "; give it more with --arena-limit" } else { "" };
+        format!("the numbers of tests are without {}{more}", lost_in_words(cause, n))
+    })
 }
 
 /// `in 2 JVMs at a time`, `on 4 threads at a time`; none if tests ran one after the other. Tests at the same time are counted

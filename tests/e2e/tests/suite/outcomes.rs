@@ -225,3 +225,56 @@ fn a_second_run_that_is_cut_short_takes_nothing_back() {
     assert!(told.said.contains("quipu: told to end"), "{}", told.said);
     assert_eq!(project.read("turns").len(), 2, "there is no third run: {}", told.said);
 }
+
+/// Has contexts beyond number from its second run on.
+const MANY: &str = "package com.acme;
+import java.io.*;
+import org.junit.jupiter.api.Test;
+class AManyTest {
+    @Test void has() throws IOException {
+        File turns = new File(\"turns\");
+        boolean again = turns.length() > 0;
+        try (OutputStream more = new FileOutputStream(turns, true)) { more.write(1); }
+        one(again ? 17 : 1);
+    }
+    private static void one(int depth) { if (depth > 0) { one(depth - 1); two(depth - 1); } }
+    private static void two(int depth) { if (depth > 0) { one(depth - 1); two(depth - 1); } }
+}
+";
+
+#[test]
+fn nothing_is_said_of_tests_where_the_arena_was_full() {
+    let project = Project::new(&newest());
+    project.write("src/test/java/com/acme/AManyTest.java", MANY);
+    project.compile();
+    let selected = ["-c", "com.acme.AManyTest", "-c", "com.acme.SortingTest"];
+    let limited =
+        |options: &[&str]| project.test_selected(&[options, &["--arena-limit", "16M"]].concat(), &selected);
+    let made = limited(&["--update", "--once"]);
+    assert_eq!(made.status, Some(0), "{}", made.said);
+    let baseline = project.read("quipu-tests.txt");
+    project.edit(SORTING, &[(INSERT, LONGER)]);
+    project.compile();
+
+    // In the second run alone: that run does not excuse anything.
+    project.write("turns", "");
+    let failed = limited(&[]);
+    assert_eq!(failed.status, Some(1), "{}", failed.said);
+    assert!(failed.said.contains("the second run is as if it had not been: "), "{}", failed.said);
+    assert!(failed.out.contains("FAILED: bytecodes of 4 of "), "{}", failed.said);
+
+    // In the first.
+    for options in [&[][..], &["--update"], &["--json"]] {
+        let refused = limited(options);
+        assert_eq!(refused.status, Some(3), "{}", refused.said);
+        let said = "for which the arena had no room; give it more with --arena-limit";
+        assert!(refused.said.contains(said), "{}", refused.said);
+        assert_eq!(
+            refused.out.contains("\"not_compared\": "),
+            options.contains(&"--json"),
+            "{}",
+            refused.said
+        );
+    }
+    assert_eq!(project.read("quipu-tests.txt"), baseline);
+}
