@@ -6,7 +6,8 @@
 //!
 //! HotSpot takes directives by the method that it compiles: a directive names what is inlined into one, however deep. It knows no call
 //! sites, so what is hot at one site of a method is inlined at the others of the same method, too. HotSpot does not start
-//! with a file that it cannot read, or that has more directives than its limit, so methods with unusual names are left out.
+//! with a file that it cannot read, or that has no directives, or more than its limit: methods with unusual names are left
+//! out, and where nothing remains, nothing is written.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -60,12 +61,17 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
         .filter(|&(weight, _)| weight > 0)
         .collect();
     roots.sort_unstable_by_key(|&(weight, caller)| (std::cmp::Reverse(weight), caller));
+    let directives = roots.iter().filter_map(|&(_, root)| {
+        let name = pattern(profile, root)?;
+        Some((name, inlined(profile, &callers, root))).filter(|(_, inline)| !inline.is_empty())
+    });
+    let mut directives = directives.take(DIRECTIVES).peekable();
+    if directives.peek().is_none() {
+        return Err(ExportError::NothingHot);
+    }
     write!(out, "[")?;
     let mut first = true;
-    for &(_, root) in roots.iter().take(DIRECTIVES) {
-        let (Some(name), inline) = (pattern(profile, root), inlined(profile, &callers, root)) else {
-            continue;
-        };
+    for (name, inline) in directives {
         jsontext::comma(out, &mut first)?;
         write!(out, "\n  {{\n    \"match\": ")?;
         jsontext::strings(out, [name])?;
@@ -240,6 +246,67 @@ mod tests {
               "c2": { "inline": ["+a/B.hot()V", "+a/B.deep()V", "+a/B.first()V", "-a/B.cold()V"] } },
         ]);
         assert_eq!(found, expected);
+    }
+
+    /// A method of this name calls another, as often as said.
+    fn pairs<'a>(names: impl IntoIterator<Item = (&'a str, u64)>) -> Profile {
+        let mut b = Builder::new();
+        let calls = b.metric(MetricSpec::calls());
+        let thread = b.thread(ThreadSpec { name: "main", ..Default::default() });
+        let root = b.root(thread);
+        for (name, count) in names {
+            let lines = [Line { bci: 0, line: 1 }, Line { bci: 20, line: 2 }];
+            let mut method = |name| {
+                b.method(MethodSpec {
+                    class: "a.B",
+                    name,
+                    descriptor: "()V",
+                    lines: &lines,
+                    ..Default::default()
+                })
+            };
+            let [caller, callee] = [method(name), method(&[name, "Callee"].concat())];
+            let caller = b.child(root, caller, UNKNOWN_SITE);
+            let callee = b.child(caller, callee, 3);
+            b.add(callee, calls, count);
+        }
+        b.finish()
+    }
+
+    fn exported(profile: &Profile) -> Result<serde_json::Value, ExportError> {
+        let mut out = Vec::new();
+        write(profile, &Options::default(), &mut out)?;
+        Ok(serde_json::from_slice(&out).expect("JSON"))
+    }
+
+    /// Names that cannot be written take no place of those that can.
+    #[test]
+    fn as_many_as_the_compiler_takes_are_written() {
+        let names: Vec<String> =
+            (0..120).map(|i| if i < 50 { format!("lambda$m${i}") } else { format!("m{i}") }).collect();
+        // The hottest come first.
+        let profile = pairs(names.iter().zip((0..)).map(|(name, i)| (name.as_str(), 1_000 - i)));
+        let found = exported(&profile).unwrap();
+        let matched: Vec<&str> =
+            found.as_array().unwrap().iter().map(|one| one["match"][0].as_str().unwrap()).collect();
+        let expected: Vec<String> = names[50..99].iter().map(|name| format!("a/B.{name}()V")).collect();
+        assert_eq!(matched, expected);
+    }
+
+    /// HotSpot does not start with an empty list.
+    #[test]
+    fn nothing_is_written_where_nothing_is_to_be_said() {
+        let nothing = |profile: &Profile| match exported(profile) {
+            Err(ExportError::NothingHot) => {}
+            other => panic!("{other:?}"),
+        };
+        nothing(&pairs([("lambda$one", 10)]));
+        // All calls are as seldom.
+        let names: Vec<String> = (0..2_000).map(|i| format!("m{i}")).collect();
+        nothing(&pairs(names.iter().map(|name| (name.as_str(), 1))));
+        nothing(&pairs([]));
+        let told = ExportError::NothingHot.to_string();
+        assert!(told.contains("no call is hot enough") && told.contains("--calls exhaustive"), "{told}");
     }
 
     #[test]

@@ -25,6 +25,12 @@ pub enum ExportError {
         "the profile has no calls: take one with --calls or --exact, or name what stands for them with --metric"
     )]
     NoCalls,
+    /// No call of which a compiler should know.
+    #[error(
+        "no call is hot enough to tell the compiler of it, of methods that have sizes and lasting names: measure for longer, or count \
+         every call with --calls exhaustive"
+    )]
+    NothingHot,
 }
 
 impl From<serde_json::Error> for ExportError {

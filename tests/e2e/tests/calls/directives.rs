@@ -3,19 +3,24 @@
 use std::path::{Path, PathBuf};
 
 use quipu_e2e::{Command, Jdk, Program, Working, on_every_jdk_since, scratch, tools};
+use quipu_profile::{Builder, Line, MethodSpec, MetricSpec, Profile, ThreadSpec, UNKNOWN_SITE};
 
 /// HotSpot's first release with directives.
 const SINCE: u32 = 9;
 
-/// What a profile of the program says, as a file, whose name has a blank.
+/// What a profile of the program says, as a file.
 fn directives(program: &Program, jdk: &Jdk) -> PathBuf {
     let run = program.clone().quipu(["--calls", "exhaustive"]).run(jdk);
     assert!(run.status.success(), "{}", run.said());
-    let (profile, file) =
-        (scratch("directives").join("x.quipu"), scratch("directives").join("hot calls.json"));
-    run.profile().save(&profile).expect("a file");
+    exported(run.profile())
+}
+
+/// What a profile says, as a file, whose name has a blank.
+fn exported(profile: &Profile) -> PathBuf {
+    let (saved, file) = (scratch("directives").join("x.quipu"), scratch("directives").join("hot calls.json"));
+    profile.save(&saved).expect("a file");
     let mut quipu = Command::new(&tools().quipu);
-    quipu.arg("export").arg(&profile).args(["--to", "directives", "-o"]).arg(&file);
+    quipu.arg("export").arg(&saved).args(["--to", "directives", "-o"]).arg(&file);
     let output = quipu.output().expect("it runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     file
@@ -53,6 +58,37 @@ fn what_is_called_often_is_inlined_because_they_say_so() {
             inlined.iter().any(|line| line.contains("Dispatches::apply")),
             "JDK {}: {inlined:?}",
             jdk.feature
+        );
+    });
+}
+
+/// Of many methods that could have a directive, as many as a JVM takes, and not one more: it would not start.
+#[test]
+fn a_jvm_starts_with_as_many_as_it_takes() {
+    let mut builder = Builder::new();
+    let calls = builder.metric(MetricSpec::calls());
+    let thread = builder.thread(ThreadSpec { name: "main", ..ThreadSpec::default() });
+    let root = builder.root(thread);
+    let lines = [Line { bci: 0, line: 1 }, Line { bci: 20, line: 2 }];
+    for name in (0..120).map(|i| format!("m{i}")) {
+        let [caller, callee] = [&name, "callee"].map(|name| {
+            let spec =
+                MethodSpec { class: "a.B", name, descriptor: "()V", lines: &lines, ..MethodSpec::default() };
+            builder.method(spec)
+        });
+        let caller = builder.child(root, caller, UNKNOWN_SITE);
+        let callee = builder.child(caller, callee, 3);
+        builder.add(callee, calls, 1_000);
+    }
+    let file = exported(&builder.finish());
+    let flag = format!("-XX:CompilerDirectivesFile={}", file.display());
+    on_every_jdk_since(SINCE, |jdk| {
+        let flags = ["-XX:+UnlockDiagnosticVMOptions".to_owned(), flag.clone()];
+        let output = Program::new("Foo").run_without_profiler(jdk, &flags);
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            output.status.success() && said.starts_with("49 compiler directives added\n"),
+            "{said}\n{output:?}"
         );
     });
 }
