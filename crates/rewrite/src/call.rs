@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use quipu_classfile::opcode::{
     INVOKEINTERFACE, INVOKESPECIAL, INVOKESTATIC, INVOKEVIRTUAL, InstructionClass,
 };
-use quipu_classfile::{ClassFile, Code, Constant, ConstantPool, Instruction};
+use quipu_classfile::{ClassFile, Code, ConstantPool, Instruction};
 
 /// A call as it stands in the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -58,52 +58,6 @@ pub(crate) fn makes_calls(code: &Code<'_>) -> bool {
             i.info().class,
             InstructionClass::Invoke | InstructionClass::Allocation | InstructionClass::StaticField
         )
-    })
-}
-
-/// What code may call: the methods that its calls name, and those that it hands on, as the code of a lambda.
-pub fn callees<'a>(class: &ClassFile<'a>, code: &Code<'a>) -> Vec<Call<'a>> {
-    let pool = class.pool();
-    let mut found: Vec<Call<'_>> = Vec::new();
-    let mut bootstraps = None;
-    let mut add = |call| {
-        if !found.contains(&call) {
-            found.push(call);
-        }
-    };
-    for instruction in code.instructions().map_while(Result::ok) {
-        if let Some(call) = call_of(&instruction, pool) {
-            add(call);
-            continue;
-        }
-        let index = instruction.pool_index().unwrap_or(0);
-        match pool.get(index) {
-            Ok(Constant::InvokeDynamic { bootstrap, .. }) => {
-                let all = bootstraps.get_or_insert_with(|| bootstrap_methods(class));
-                let arguments = all.get(usize::from(bootstrap)).map(|method| method.arguments.as_slice());
-                let arguments = arguments.unwrap_or_default().iter();
-                arguments.filter_map(|&argument| handed_on(pool, argument)).for_each(&mut add);
-            }
-            Ok(Constant::MethodHandle { .. }) => handed_on(pool, index).into_iter().for_each(&mut add),
-            _ => {}
-        }
-    }
-    found
-}
-
-/// The method of a method handle.
-fn handed_on<'a>(pool: &ConstantPool<'a>, index: u16) -> Option<Call<'a>> {
-    /// Kinds of method handles, as the class file has them: those before are of fields.
-    const INVOKE_VIRTUAL: u8 = 5;
-    const INVOKE_INTERFACE: u8 = 9;
-    let Ok(Constant::MethodHandle { kind, reference }) = pool.get(index) else { return None };
-    let member = (kind >= INVOKE_VIRTUAL).then(|| pool.member(reference).ok()).flatten()?;
-    Some(Call {
-        owner: member.owner,
-        name: member.name,
-        descriptor: member.descriptor,
-        is_virtual: kind == INVOKE_VIRTUAL || kind == INVOKE_INTERFACE,
-        is_interface: kind == INVOKE_INTERFACE,
     })
 }
 

@@ -16,6 +16,7 @@
 pub mod activation;
 pub mod agreed;
 mod call;
+mod callees;
 mod classes;
 mod driver;
 mod instrument;
@@ -33,7 +34,8 @@ mod treatment;
 mod weights;
 mod world;
 
-pub use call::{Call, callees};
+pub use call::Call;
+pub use callees::callees;
 pub use classes::{UnknownClass, parse_classes};
 pub use driver::rewrite;
 pub use instrument::{Inserter, Instrument, MethodEdit};

@@ -14,6 +14,7 @@ const ROOT: &str = "Subgraph.place";
 
 /// Calls of the program's own methods in their contexts below a method, without the JDK's frames in between.
 fn below(profile: &Profile, root: &str) -> BTreeMap<Vec<String>, u64> {
+    let program = root.split(['.', '$']).next().expect("a class");
     let calls = profile.metric("calls").expect("calls").values();
     let tree = profile.tree();
     let mut found = BTreeMap::new();
@@ -22,8 +23,8 @@ fn below(profile: &Profile, root: &str) -> BTreeMap<Vec<String>, u64> {
         let names: Vec<String> = names.map(|method| profile.method_name(method)).collect();
         let Some(at) = names.iter().position(|name| name == root) else { continue };
         let own: Vec<String> =
-            names.into_iter().skip(at).filter(|name| name.starts_with("Subgraph")).collect();
-        let is_own = tree.method(node).is_some_and(|m| profile.method_name(m).starts_with("Subgraph"));
+            names.into_iter().skip(at).filter(|name| name.starts_with(program)).collect();
+        let is_own = tree.method(node).is_some_and(|m| profile.method_name(m).starts_with(program));
         if is_own && calls[node as usize] > 0 {
             *found.entry(own).or_insert(0) += calls[node as usize];
         }
@@ -38,6 +39,19 @@ fn assert_whole(run: &Run) {
     assert!(late.is_none(), "{late:?}");
 }
 
+/// The same calls in the same contexts as the truth has below a root.
+fn assert_same(run: &Run, truth: &BTreeMap<Vec<String>, u64>, root: &str, what: &str) {
+    let found = below(run.profile(), root);
+    let differing: Vec<_> = truth
+        .iter()
+        .filter(|(path, calls)| found.get(*path) != Some(calls))
+        .map(|(path, calls)| (path, calls, found.get(path)))
+        .collect();
+    assert!(differing.is_empty(), "{what}: {differing:#?}");
+    let others: Vec<_> = found.iter().filter(|(path, _)| !truth.contains_key(*path)).collect();
+    assert!(others.is_empty(), "{what}: {others:#?}");
+}
+
 #[test]
 fn a_root_has_the_calls_that_exact_counts_have_below_it() {
     let program = || Program::new("Subgraph").arguments(["400", "8"]);
@@ -50,14 +64,7 @@ fn a_root_has_the_calls_that_exact_counts_have_below_it() {
                 let root = program().quipu(["--root", ROOT, "--scheme", scheme]);
                 let run = flags.iter().fold(root, |program, &flag| program.jvm([flag])).run(&truth.jdk);
                 assert_whole(&run);
-                let found = below(run.profile(), ROOT);
-                let differing: Vec<_> = truth_below
-                    .iter()
-                    .filter(|(path, calls)| found.get(*path) != Some(calls))
-                    .map(|(path, calls)| (path, calls, found.get(path)))
-                    .collect();
-                assert!(differing.is_empty(), "{flags:?} {scheme}: {differing:?}");
-                assert_eq!(found.len(), truth_below.len(), "{flags:?} {scheme}");
+                assert_same(&run, &truth_below, ROOT, &format!("{flags:?} {scheme}"));
                 // Nothing else is recorded.
                 let (profile, tree) = (run.profile(), run.profile().tree());
                 let depths = tree.depths();
@@ -68,6 +75,23 @@ fn a_root_has_the_calls_that_exact_counts_have_below_it() {
                     assert_eq!(profile.method_name(top), ROOT);
                 }
             }
+        }
+    });
+}
+
+/// Initialisers of classes, texts, records, bridges, reflection, and exceptions through frames of others.
+#[test]
+fn calls_that_code_does_not_name_are_below_the_root() {
+    const ROOT: &str = "Indirect.place";
+    let program = || Program::new("Indirect").arguments(["60"]);
+    program().quipu(["--exact"]).on_every_jdk(|truth| {
+        assert!(truth.status.success(), "{}", truth.said());
+        let truth_below = below(truth.profile(), ROOT);
+        assert_eq!(truth_below[&vec![ROOT.to_owned()]], 60);
+        for (flag, scheme) in [("-Xmixed", "lazy"), ("-Xint", "eager")] {
+            let run = program().quipu(["--root", ROOT, "--scheme", scheme]).jvm([flag]).run(&truth.jdk);
+            assert_whole(&run);
+            assert_same(&run, &truth_below, ROOT, &format!("{flag} {scheme} on {}", truth.jdk.feature));
         }
     });
 }

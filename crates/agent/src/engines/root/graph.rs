@@ -18,9 +18,13 @@ use super::patterns::Pattern;
 /// Superclasses are followed at most so far: class files are hostile, and may name each other in a circle.
 const DEEPEST_HIERARCHY: usize = 1000;
 
+/// What initialises a class.
+pub const INITIALISER: &[u8] = b"<clinit>()V";
+
 /// The number of a name: of a class, or of a method with its descriptor.
 type Number = u32;
-/// Asks the VM which methods a class declares, names and descriptors joined; `None` if it does not know yet.
+/// Asks the VM which methods a class declares, names and descriptors joined, its initialiser only as long as that has not
+/// run; `None` if it does not know yet.
 pub type Declares<'d, H> = dyn FnMut(&[H]) -> Option<Vec<Vec<u8>>> + 'd;
 
 /// What is known of the classes of the program, and what the VM calls each (`H`).
@@ -420,6 +424,9 @@ impl<H> Graph<H> {
 
     /// Wants what a class has of this name, declared by it or by the nearest class above.
     fn want_inherited(&mut self, class: Number, name: Number, declares: &mut Declares<'_, H>) {
+        if self.names.get(name as usize).is_some_and(|name| **name == *INITIALISER) {
+            return self.want_initialisers(class, name, declares);
+        }
         if self.declares(class, name, declares) {
             return self.want(class, name, Timing::Below);
         }
@@ -430,6 +437,20 @@ impl<H> Graph<H> {
                 if self.mirror(above).is_some_and(|mirror| !mirror.is_interface) {
                     return;
                 }
+            }
+        }
+    }
+
+    /// Wants what initialises a class, and those above it, where that has not been done: it never runs again.
+    fn want_initialisers(&mut self, class: Number, name: Number, declares: &mut Declares<'_, H>) {
+        for class in [vec![class], self.above(class)].concat() {
+            if !self.declares(class, name, declares) {
+                continue;
+            }
+            let now = self.mirror(class).and_then(|mirror| declares(&mirror.handles));
+            // The VM does not know yet what a class declares that is being loaded.
+            if now.is_none_or(|now| now.iter().any(|method| **method == *INITIALISER)) {
+                self.want(class, name, Timing::Below);
             }
         }
     }
@@ -640,6 +661,22 @@ mod tests {
         ]);
         call(&mut graph, b"I", b"m", true);
         assert_eq!(wanted(&graph), ["A.m()V", "I.m()V"]);
+    }
+
+    #[test]
+    fn what_initialises_a_class_and_those_above_it_is_wanted_until_it_has_run() {
+        let mut graph = graph(&[
+            ("A", false, &[], &["<clinit>()V"]),
+            ("B", false, &["A"], &["<clinit>()V", "m()V"]),
+            ("C", false, &["B"], &["m()V"]),
+        ]);
+        call(&mut graph, b"C", b"<clinit>", false);
+        assert_eq!(wanted(&graph), ["A.<clinit>()V", "B.<clinit>()V"]);
+        let mut graph = self::graph(&[("A", false, &[], &["<clinit>()V", "m()V"])]);
+        call(&mut graph, b"A", b"m", false);
+        graph.handles(b"A").unwrap()[0].remove(0);
+        call(&mut graph, b"A", b"<clinit>", false);
+        assert_eq!(wanted(&graph), ["A.m()V"]);
     }
 
     #[test]

@@ -466,9 +466,14 @@ fn with_graph<R>(
 fn declared(session: &Session, env: &Env<'_>, handles: &[Handle]) -> Option<Vec<Vec<u8>>> {
     let mut found = Vec::new();
     for class in handles.iter().filter_map(|weak| env.upgrade(weak)) {
+        let is_initialised =
+            session.jvmti.class_status(class).is_ok_and(|status| status & sys::JVMTI_CLASS_STATUS_INITIALIZED != 0);
         for method in session.jvmti.class_methods(class).unwrap_or_default() {
             if let Ok(named) = session.jvmti.method_name(method) {
-                found.push([named.name.as_bytes(), named.descriptor.as_bytes()].concat());
+                let name = [named.name.as_bytes(), named.descriptor.as_bytes()].concat();
+                if !is_initialised || name != graph::INITIALISER {
+                    found.push(name);
+                }
             }
         }
     }
