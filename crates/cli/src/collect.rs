@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use quipu_arena::place;
 use quipu_collector::arena::{ArenaFile, is_arena};
+use quipu_collector::control::ControlError;
 use quipu_collector::import;
 use quipu_profile::Profile;
 
+use crate::ctl::ask;
 use crate::exit::Failure;
 use crate::progress;
 
@@ -107,8 +109,27 @@ pub fn from_arena(path: &Path) -> anyhow::Result<Profile> {
     })
 }
 
-/// A profile from a `.quipu` file, or from an arena: of a target that was killed, or that had no agent.
+/// The profile of a process so far, which goes on.
+pub fn live(pid: u32) -> anyhow::Result<Profile> {
+    ask(pid, &["dump".to_owned()])?;
+    let arena = ArenaFile::of_process(pid).map_err(Failure::target)?;
+    let mut arena = arena.ok_or_else(|| Failure::target(ControlError::NoAgent))?;
+    let mut profile = import::profile(&arena.read()?).map_err(Failure::target)?;
+    profile.meta.target.command = vec!["attach".to_owned(), profile.meta.target.main.clone()];
+    Ok(profile)
+}
+
+/// The process that is meant by what could be a file's name, and is none.
+fn process(path: &Path) -> Option<u32> {
+    path.to_str().filter(|_| !path.exists())?.parse().ok()
+}
+
+/// A profile from a `.quipu` file, or from an arena: of a target that was killed, or that had no agent; or the one that is being
+/// taken of a process.
 pub fn load(path: &Path) -> anyhow::Result<Profile> {
+    if let Some(pid) = process(path) {
+        return progress::during(format!("reading the profile of process {pid}"), || live(pid));
+    }
     if is_arena(path) {
         return from_arena(path);
     }

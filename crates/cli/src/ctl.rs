@@ -3,15 +3,14 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use quipu_collector::arena::ArenaFile;
 use quipu_collector::attach::{Attach as Channel, Target};
 use quipu_collector::control::{Control, ControlError};
-use quipu_collector::import;
 use quipu_kinds::{KINDS, Setting, Value, settings};
 use serde_json::json;
 
 use crate::agent;
 use crate::attach::find;
+use crate::collect;
 use crate::directives;
 use crate::exit::{DONE, Failure};
 use crate::output;
@@ -106,12 +105,7 @@ impl Ctl {
             Command::Directives { file, .. } => println!("{}", directives::change(pid, file.as_deref())?),
             Command::Dump { output } => {
                 output::check(output)?;
-                ask(pid, &["dump".to_owned()])?;
-                let arena = ArenaFile::of_process(pid).map_err(Failure::target)?;
-                let mut arena = arena.ok_or_else(|| Failure::target(ControlError::NoAgent))?;
-                let mut profile = import::profile(&arena.read()?).map_err(Failure::target)?;
-                profile.meta.target.command = vec!["attach".to_owned(), profile.meta.target.main.clone()];
-                save(&profile, output)?;
+                save(&collect::live(pid)?, output)?;
             }
         }
         Ok(DONE)

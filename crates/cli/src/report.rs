@@ -30,9 +30,11 @@ Examples:
   quipu report profile.quipu --label request=/search         what was done on behalf of it
   quipu report profile.quipu --by label                      how much was done on behalf of whom
   quipu report profile.quipu --from 10s --to 20s             what was sampled in these ten seconds
-  quipu report profile.quipu --by tree --json                every context, for programs")]
+  quipu report profile.quipu --by tree --json                every context, for programs
+  quipu report 4711 --by method                              of a JVM that is being profiled: what there is so far")]
 pub struct Report {
-    /// A .quipu file, or the .arena file of a target that was killed or had no agent
+    /// A .quipu file, or the .arena file of a target that was killed or had no agent; or the process id of a JVM that is being
+    /// profiled, which goes on
     file: PathBuf,
 
     /// What the rows are
