@@ -227,7 +227,7 @@ fn what_code_of_an_earlier_profile_counts_is_left_out() {
     let cases = [
         (&b"bytecodes"[..], [0, flag::SAMPLED], &["samples.bytecodes"][..]),
         (b"exact", [flag::SAMPLED, 0], &["bytecodes", "calls"]),
-        (b"root", [0, flag::TIMED], &["calls", "time", "time.probes", "time.raw"]),
+        (b"root", [0, flag::TIMED], &["calls", "time", "time.error", "time.probes", "time.raw"]),
     ];
     for (kind, flags, metrics) in cases {
         let (mut found, methods) = of(kind, flags);

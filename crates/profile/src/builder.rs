@@ -169,6 +169,15 @@ impl Builder {
         }
     }
 
+    /// Whether a node is below one of a method.
+    ///
+    /// # Panics
+    /// If the node was not handed out by this builder.
+    pub fn is_below(&self, node: NodeId, method: MethodId) -> bool {
+        let above = |node: &NodeId| Some(self.parent[*node as usize]).filter(|&parent| parent != NO_NODE);
+        std::iter::successors(above(&node), above).any(|node| self.method[node as usize] == method)
+    }
+
     /// Adds to a node's own value of a metric (or raises it, for metrics that keep the largest).
     #[inline]
     pub fn add(&mut self, node: NodeId, metric: MetricId, value: u64) {

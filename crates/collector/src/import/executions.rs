@@ -42,9 +42,13 @@ impl Executions {
         budget: &mut Budget,
     ) {
         let place = placed.publisher(contents, methods, entry.slot).filter(|_| range < RANGES);
-        let Some((context, Some(_), _)) = place.filter(|_| budget.take()) else {
+        let Some((context, Some(root), _)) = place.filter(|_| budget.take()) else {
             return budget.refuse();
         };
+        // Below itself it is part of an execution that counts.
+        if builder.is_below(context.node, root) {
+            return;
+        }
         let (executions, gross) = *self.metrics.get_or_insert_with(|| {
             let count =
                 MetricSpec { aggregation: Aggregation::Count, ..MetricSpec::exact(EXECUTIONS, Unit::Count) };

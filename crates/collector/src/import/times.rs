@@ -2,6 +2,8 @@
 //! what measuring takes within a method, for each call of it, and t_O what it takes in its caller, for each of m calls
 //! (Dmitriev's JFluid, [0085] and [0086]).
 
+use std::collections::BTreeSet;
+
 use quipu_arena::reader::Contents;
 use quipu_classfile::mutf8;
 use quipu_profile::{Builder, MetricId, MetricSpec, NO_NODE, NodeId, Profile, Unit};
@@ -14,6 +16,11 @@ const RAW: &str = "time.raw";
 const TIME: &str = "time";
 /// What measuring took.
 const TAKEN: &str = "time.probes";
+/// How far the time may be from what it would be if nothing was measured.
+const ERROR: &str = "time.error";
+/// How many methods were instrumented, and how many of them have run.
+const INSTRUMENTED: &str = "root.instrumented";
+const RAN: &str = "root.ran";
 
 /// What taking times costs, in picoseconds a call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -42,6 +49,11 @@ impl Clock {
         let drift = before.zip(after).map_or(0, |(before, after)| sum(&before).abs_diff(sum(&after)));
         Clock { within, outside, counted, spread, drift, is_known: true }
     }
+
+    /// How far what a call takes may be from what was measured.
+    fn uncertain(&self) -> u64 {
+        self.spread.max(self.drift)
+    }
 }
 
 /// Four numbers, none of which is beyond what a call can take.
@@ -58,6 +70,7 @@ pub struct Times {
     calls: MetricId,
     raw: MetricId,
     taken: MetricId,
+    error: MetricId,
 }
 
 impl Times {
@@ -67,6 +80,7 @@ impl Times {
             calls: builder.metric(MetricSpec::calls()),
             raw: builder.metric(MetricSpec::exact(RAW, Unit::Nanoseconds)),
             taken: builder.metric(MetricSpec::exact(TAKEN, Unit::Nanoseconds)),
+            error: builder.metric(MetricSpec::exact(ERROR, Unit::Nanoseconds)),
         }
     }
 
@@ -84,10 +98,15 @@ impl Times {
         builder.add(here, self.raw, time);
         let (within, outside) = if own.0 { (clock.within, clock.outside) } else { (0, clock.counted) };
         builder.add(here, self.taken, nanos(calls, within));
+        let error = nanos(calls, clock.uncertain());
+        if own.0 {
+            builder.add(here, self.error, error);
+        }
         if !is_root {
             // What calls a root was never measured.
             let caller = builder.parent(here);
             builder.add(caller, self.taken, nanos(calls, outside));
+            builder.add(caller, self.error, error);
         }
     }
 }
@@ -116,6 +135,10 @@ pub fn correct(profile: &mut Profile, clock: &Clock) {
         }
     }
     profile.add_metric(spec, times);
+    if profile.run.extra.iter().any(|(key, _)| key == INSTRUMENTED) {
+        let ran = methods_that_ran(profile).to_string();
+        profile.run.extra.push((RAN.to_owned(), ran));
+    }
     let cost = &mut profile.run.cost;
     if !clock.is_known {
         cost.push(
@@ -126,11 +149,13 @@ pub fn correct(profile: &mut Profile, clock: &Clock) {
     let ns = |picos: u64| picos as f64 / 1e3;
     let Clock { within, outside, spread, drift, .. } = *clock;
     cost.push(format!(
-        "measuring took {:.1} ms, {:.1} ns a call within it and {:.1} ns in its caller, +-{:.1} ns, which is taken off",
+        "measuring took {:.1} ms, {:.1} ns a call within it and {:.1} ns in its caller, +-{:.1} ns, which is taken off; \
+         at the beginning and at the end that differed by {:.1} ns",
         total as f64 / 1e6,
         ns(within),
         ns(outside),
-        ns(spread.max(drift)),
+        ns(spread),
+        ns(drift),
     ));
     if total > paid {
         cost.push(format!(
@@ -138,6 +163,13 @@ pub fn correct(profile: &mut Profile, clock: &Clock) {
             (total - paid) as f64 / 1e6
         ));
     }
+}
+
+/// How many methods have calls.
+fn methods_that_ran(profile: &Profile) -> usize {
+    let Some(calls) = profile.metric("calls") else { return 0 };
+    let called = profile.tree().methods().iter().zip(calls.values()).filter(|(_, calls)| **calls > 0);
+    called.map(|(method, _)| *method).collect::<BTreeSet<_>>().len()
 }
 
 #[cfg(test)]
@@ -173,10 +205,13 @@ mod tests {
     fn what_measuring_took_is_taken_off_and_told() {
         let profile = corrected(1_000, 2_000, true);
         assert_eq!([RAW, TAKEN, TIME].map(|metric| total(&profile, metric)), [13_000, 3_001, 9_999]);
+        // Half a nanosecond for each call of the callee, in it and in the root.
+        assert_eq!(profile.metric(ERROR).expect("errors").values(), [0, 500, 500]);
         assert_eq!(
             profile.run.cost,
             [
-                "measuring took 0.0 ms, 1.0 ns a call within it and 2.0 ns in its caller, +-0.5 ns, which is taken off"
+                "measuring took 0.0 ms, 1.0 ns a call within it and 2.0 ns in its caller, +-0.5 ns, which is taken off; at \
+                 the beginning and at the end that differed by 0.3 ns"
             ]
         );
     }

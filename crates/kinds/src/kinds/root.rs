@@ -61,10 +61,16 @@ pub static ROOT: Kind = Kind {
             help: "What measuring took of that",
         },
         Metric {
+            name: "time.error",
+            unit: Unit::Nanoseconds,
+            aggregation: Aggregation::Sum,
+            help: "How far the elapsed time may be off, for what measuring it takes is not always the same",
+        },
+        Metric {
             name: "executions",
             unit: Unit::Count,
             aggregation: Aggregation::Count,
-            help: "How often a root was executed to its end, by how long that took",
+            help: "How often a root was executed to its end, by how long that took; below itself it is part of that",
         },
         Metric {
             name: "time.gross",
