@@ -5,7 +5,7 @@ use std::time::Instant;
 use quipu_arena::layout::{header, stack};
 use quipu_classfile::ClassFile;
 use quipu_jvm::{Env, Object};
-use quipu_rewrite::{Plan, kept, rewrite};
+use quipu_rewrite::{Plan, Timed, kept, rewrite};
 
 use crate::bytecodes;
 use crate::calibration;
@@ -120,6 +120,7 @@ fn transform_parsed(session: &Session, plan: &Plan, loader: u32, class: &ClassFi
     let leave = |why: &str| {
         session.leave(class.name(), why);
         session.count(header::CLASSES_LEFT, 1);
+        root::failed(class.name(), None, why);
     };
     let count = class.methods().len() as u32;
     let mut first = session.registry.reserve(loader, class.name(), count);
@@ -155,6 +156,9 @@ fn transform_parsed(session: &Session, plan: &Plan, loader: u32, class: &ClassFi
         let what = [class.name(), b".", method.name(), method.descriptor()].concat();
         session.leave(&what, &left.why);
         session.count(header::METHODS_LEFT, 1);
+        if left.of == Timed::NAME {
+            root::failed(class.name(), Some(&[method.name(), method.descriptor()].concat()), &left.why);
+        }
     }
     let bytes = rewritten.bytes?;
     session.count(header::CLASSES, 1);

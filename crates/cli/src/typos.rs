@@ -9,16 +9,20 @@ const SHOWN: usize = 3;
 
 /// What the agent told of classes that filters left out.
 const NOT_INCLUDED: &str = "start.not included";
-/// How many methods that were named as roots there were.
-const ROOTS: &str = "root.methods";
+/// A root that was not instrumented, why some method that it names could not be, and methods that there were instead.
+const UNMET: &str = "root.unmet";
+const WHY: &str = "root.why";
+const NEAR: &str = "root.near";
 /// What it told of a user's agent that could not be made.
 const WITHOUT_AGENT: &str = "start.without agent";
 
 /// Sentences about filters that nothing matched. The names that were seen are taken out of the profile: they were for this.
 pub fn in_filters(chosen: &Chosen, profile: &mut Profile) -> Vec<String> {
-    let (seen, rest): (Vec<_>, Vec<_>) =
-        std::mem::take(&mut profile.run.extra).into_iter().partition(|(key, _)| key == NOT_INCLUDED);
+    let (seen, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut profile.run.extra)
+        .into_iter()
+        .partition(|(key, _)| [NOT_INCLUDED, NEAR].contains(&key.as_str()));
     profile.run.extra = rest;
+    let (near, seen): (Vec<_>, Vec<_>) = seen.into_iter().partition(|(key, _)| key == NEAR);
     let ran: Vec<&str> = profile.methods().iter().map(|method| profile.str(method.class)).collect();
     let mut candidates: Vec<&str> = seen.iter().map(|(_, name)| name.as_str()).collect();
     let packages: Vec<&str> = candidates.iter().flat_map(|name| packages(name)).collect();
@@ -36,14 +40,25 @@ pub fn in_filters(chosen: &Chosen, profile: &mut Profile) -> Vec<String> {
     let mut sentences: Vec<String> = missed
         .map(|pattern| format!("--include {pattern}: no class of that name ran{}", hint(pattern)))
         .collect();
-    if profile.run.extra.iter().any(|(key, value)| key == ROOTS && value == "0") {
-        sentences.extend(chosen.all("root").map(|root| {
-            let class = root.split(['(', ':']).next().unwrap_or(root);
-            let class =
-                class.split_once('#').or_else(|| class.rsplit_once('.')).map_or(class, |(class, _)| class);
-            format!("--root {root}: no such method was loaded{}", hint(class))
-        }));
-    }
+    let told = |wanted: &'static str| {
+        profile.run.extra.iter().filter(move |(key, _)| key == wanted).map(|(_, value)| value.as_str())
+    };
+    let methods: Vec<&str> = near.iter().map(|(_, name)| name.as_str()).collect();
+    sentences.extend(told(UNMET).map(|root| {
+        let why: Vec<&str> =
+            told(WHY).filter_map(|why| why.split_once('\t')).filter(|(of, _)| *of == root).map(|(_, why)| why).collect();
+        if !why.is_empty() {
+            return format!("--root {root}: not instrumented: {}", why.join("; "));
+        }
+        let name = root.split(['(', ':']).next().unwrap_or(root).replace('#', ".");
+        let near = nearest(&name.replace('*', ""), methods.iter().copied(), SHOWN);
+        let hint = match name.rsplit_once('.') {
+            _ if !near.is_empty() => format!("; there is {}", near.join(", ")),
+            Some((class, _)) => hint(class),
+            None => String::new(),
+        };
+        format!("--root {root}: no such method was loaded{hint}")
+    }));
     sentences
 }
 

@@ -67,7 +67,7 @@ pub fn rewrite(
                     } else {
                         format!("without {}: {error}", worker.name)
                     };
-                    out.left.push(Left { index: method.index(), why });
+                    out.left.push(Left { index: method.index(), of: worker.name, why });
                 }
             }
         }

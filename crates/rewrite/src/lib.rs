@@ -46,6 +46,6 @@ pub use plan::{Counting, Plan};
 pub use probes::Probes;
 pub use rewritten::{Clock, Left, Rewritten, Shape};
 pub use selection::{Selection, untouchable};
-pub use treatment::{Treatment, is_opaque};
+pub use treatment::{Treatment, is_opaque, linkers};
 pub use weights::{BadWeights, Weights};
 pub use world::{Callee, FindClass, OpaqueMethod, World};

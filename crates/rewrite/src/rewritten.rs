@@ -18,6 +18,8 @@ pub struct Rewritten {
 pub struct Left {
     /// Its position in the class.
     pub index: usize,
+    /// The instrument.
+    pub of: &'static str,
     /// Why; and which, unless it is the one that counts.
     pub why: String,
 }

@@ -221,6 +221,11 @@ pub fn links(class: &[u8]) -> bool {
     LINKING.iter().any(|(owner, _)| class == *owner)
 }
 
+/// The classes in which something is linked.
+pub fn linkers() -> impl Iterator<Item = &'static [u8]> {
+    LINKING.iter().map(|(owner, _)| *owner).chain([ACCESSORS.0])
+}
+
 /// Native, or replaced by the JIT with code of its own.
 pub fn is_opaque(method: &Method<'_, '_>) -> bool {
     let key = (method.class().name(), method.name());

@@ -5,7 +5,7 @@
 //! | a root | enters itself below its caller, or begins a tree; notes when | publish a slot | put the caller's slot back, look at the clock, count the execution among those that took as long |
 //! | what a root reaches | nothing, if the thread is in no root; else the same | the same | the same |
 //! | what is tiny | counts the call, if the thread is in a root | – | – |
-//! | what loads classes | leaves the root | – | returns to it |
+//! | what loads or links classes | leaves the root | – | returns to it |
 //!
 //! Nothing is published where the thread is in no root, which is all that a method then has to find out.
 //!
@@ -31,8 +31,12 @@ const TINY: usize = 35;
 const HUGE: u32 = 8000;
 
 /// What calls methods that code does not name.
-const REFLECTS: [(&[u8], &[u8]); 2] =
-    [(b"java/lang/reflect/Method", b"invoke"), (b"java/lang/reflect/Constructor", b"newInstance")];
+const REFLECTS: [(&[u8], &[u8]); 3] = [
+    (b"java/lang/reflect/Method", b"invoke"),
+    (b"java/lang/reflect/Constructor", b"newInstance"),
+    // What `Class.newInstance` calls where there is one, and `Constructor.newInstance` too.
+    (b"java/lang/reflect/Constructor", b"newInstanceWithCaller"),
+];
 
 /// The instrument.
 #[derive(Debug, Clone, Copy, Default)]
@@ -112,9 +116,9 @@ impl Inserter for TimedInserter<'_> {
         }
         let timing = match edit.treatment {
             Treatment::Count => self.known.timing(&method, edit.id),
-            // The JVM calls it wherever it comes to a new class.
-            Treatment::CountLoading => return self.leave_root(edit),
-            _ => None,
+            // The JVM calls it wherever it comes to a new class, or a call site that is not linked.
+            Treatment::CountLoading | Treatment::Loading => return self.leave_root(edit),
+            Treatment::Opaque | Treatment::Leave(_) => None,
         };
         let Some(timing) = timing else { return Ok(()) };
         let straight = edit.code.blocks(BlockAnalysis::Default).is_straight_line();

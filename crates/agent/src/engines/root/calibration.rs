@@ -3,7 +3,7 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use quipu_jvm::Env;
 
@@ -24,6 +24,9 @@ const ROUNDS: u32 = 8;
 const STEADY: u64 = 10;
 /// Between two of the first.
 const PAUSE: Duration = Duration::from_millis(4);
+/// Who asks for the end of a profile waits no longer than this for the first result, which takes a third of a second on a machine
+/// that is not busy.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 static RUNNING: AtomicBool = AtomicBool::new(false);
 /// The least that was found in this VM. Whatever else takes the processor makes it more, and never less.
@@ -67,7 +70,7 @@ fn run(env: &mut Env<'_>) {
             }
             let Some(cost) = cost(env) else { break };
             tell(session, "before", least(cost));
-            if cost.spread <= cost.sum() / STEADY {
+            if !super::ROOT.is_on() || cost.spread <= cost.sum() / STEADY {
                 break;
             }
         }
@@ -76,8 +79,20 @@ fn run(env: &mut Env<'_>) {
     RUNNING.store(false, Ordering::Release);
 }
 
+/// Waits until something is known, if that is to be expected, and tells it.
+pub fn wait(session: &Session) {
+    let until = Instant::now() + PATIENCE;
+    while RUNNING.load(Ordering::Acquire) && lock(&LEAST).is_none() && Instant::now() < until {
+        std::thread::sleep(PAUSE);
+    }
+    if let Some(cost) = *lock(&LEAST) {
+        tell(session, "before", cost);
+    }
+}
+
 /// A profile ends.
 pub fn end(session: &Session, env: &Env<'_>) {
+    // Two measurements at once would be of both.
     if let (false, Some(cost)) = (RUNNING.load(Ordering::Acquire), cost(env)) {
         least(cost);
         tell(session, "after", cost);

@@ -10,10 +10,17 @@
 
 use std::collections::HashMap;
 
-use quipu_classfile::{ClassFile, Method, access};
-use quipu_rewrite::{Call, Selection, Timing, callees, untouchable};
+use quipu_classfile::{ClassFile, Method, access, mutf8};
+use quipu_rewrite::{Call, Selection, Timing, Treatment, callees, untouchable};
 
-use super::patterns::Pattern;
+use super::patterns::{Named, Pattern};
+
+/// So many classes later it is looked for those that were unloaded.
+const SWEEP: usize = 1024;
+/// So many classes are searched for names that come near one that is none.
+const MOST_LOOKED_AT: usize = 50;
+/// Reasons that are told of a root that is not instrumented.
+const MOST_REASONS: usize = 5;
 
 /// Superclasses are followed at most so far: class files are hostile, and may name each other in a circle.
 const DEEPEST_HIERARCHY: usize = 1000;
@@ -42,13 +49,28 @@ pub struct Graph<H> {
     invoked: Vec<u64>,
     /// Classes with methods that are wanted and not instrumented yet.
     pending: Vec<Number>,
+    /// Numbers of classes that are gone, for others.
+    free: Vec<Number>,
+    /// Classes that the VM has named since it was last looked for those that are gone.
+    unswept: usize,
 }
 
 /// Methods that people chose.
 struct Root {
-    pattern: Pattern,
-    /// What was found of them: class and method.
-    found: Vec<(Number, Number)>,
+    named: Named,
+    /// What was found of them.
+    found: Vec<Found>,
+    /// Why some of them cannot be instrumented.
+    refused: Vec<String>,
+}
+
+/// A method that a root names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Found {
+    class: Number,
+    name: Number,
+    /// What implements it is meant.
+    is_abstract: bool,
 }
 
 /// A class, once anything is known of it.
@@ -61,11 +83,15 @@ struct Mirror<H> {
     is_loaded: bool,
     is_interface: bool,
     is_pending: bool,
+    /// Whether calls that are known name it.
+    is_named: bool,
     /// What it declares; `None` if nobody has asked yet.
     methods: Option<Vec<Mark>>,
     /// What calls name here, of methods that the receiver's class may override, and of others.
     called: Vec<Number>,
     named: Vec<Number>,
+    /// Roots without code, of which the classes below have some.
+    roots: Vec<Number>,
 }
 
 /// A method.
@@ -73,6 +99,8 @@ struct Mark {
     name: Number,
     wanted: Option<Timing>,
     is_instrumented: bool,
+    /// Whether it could not be instrumented.
+    has_failed: bool,
     callees: Vec<Callee>,
 }
 
@@ -93,16 +121,18 @@ impl<H> Default for Mirror<H> {
             is_loaded: false,
             is_interface: false,
             is_pending: false,
+            is_named: false,
             methods: None,
             called: Vec::new(),
             named: Vec::new(),
+            roots: Vec::new(),
         }
     }
 }
 
 impl<H> Graph<H> {
     /// A graph with these roots. Of the one before it only is kept what has run.
-    pub fn new(roots: Vec<Pattern>, eager: bool, selection: Selection, before: Option<Graph<H>>) -> Graph<H> {
+    pub fn new(roots: Vec<Named>, eager: bool, selection: Selection, before: Option<Graph<H>>) -> Graph<H> {
         Graph {
             roots: roots.into_iter().map(Root::new).collect(),
             eager,
@@ -113,22 +143,22 @@ impl<H> Graph<H> {
             methods: HashMap::new(),
             invoked: before.map(|graph| graph.invoked).unwrap_or_default(),
             pending: Vec::new(),
+            free: Vec::new(),
+            unswept: 0,
         }
     }
 
     /// Adds roots to those that there are.
-    pub fn add_roots(&mut self, roots: Vec<Pattern>) {
+    pub fn add_roots(&mut self, roots: Vec<Named>) {
         self.roots.extend(roots.into_iter().map(Root::new));
     }
 
     /// Goes on without a root. What only this one reaches is wanted no more; its classes become pending.
-    pub fn remove_root(&mut self, pattern: &Pattern, declares: &mut Declares<'_, H>) {
-        self.roots.retain(|root| root.pattern != *pattern);
+    pub fn remove_root(&mut self, text: &str, declares: &mut Declares<'_, H>) {
+        self.roots.retain(|root| root.named.text != text);
         let before: Vec<Vec<Option<Timing>>> = self.mirrors.iter_mut().map(Mirror::want_nothing).collect();
-        let found: Vec<(Number, Number)> = self.roots.iter().flat_map(|root| root.found.clone()).collect();
-        for (class, name) in found {
-            self.want(class, name, Timing::Root);
-        }
+        let found: Vec<Found> = self.roots.iter().flat_map(|root| root.found.clone()).collect();
+        found.into_iter().for_each(|found| self.want_root(found, declares));
         self.follow_all(declares);
         // Only what has changed is to be rewritten.
         for class in std::mem::take(&mut self.pending) {
@@ -190,11 +220,9 @@ impl<H> Graph<H> {
         let class = self.number(name);
         for above in supers {
             let above = self.number(above);
-            if let Some(mirror) = self.mirrors.get_mut(above as usize) {
-                add(&mut mirror.subs, class);
-            }
-            if let Some(mirror) = self.mirrors.get_mut(class as usize) {
-                add(&mut mirror.supers, above);
+            let is_new = self.mirrors.get_mut(class as usize).is_some_and(|mirror| add(&mut mirror.supers, above));
+            if let Some(mirror) = self.mirrors.get_mut(above as usize).filter(|_| is_new) {
+                mirror.subs.push(class);
             }
         }
         if let Some(mirror) = self.mirrors.get_mut(class as usize) {
@@ -218,16 +246,24 @@ impl<H> Graph<H> {
             if let Some(methods) = methods.filter(|methods| methods.iter().all(|mark| mark.name != name)) {
                 methods.push(Mark::new(name));
             }
-            let is_root = |root: &&mut Root| root.pattern.class(file.name()) && root.pattern.method(&method);
-            let mut is_any = false;
-            for root in self.roots.iter_mut().filter(is_root) {
-                is_any = true;
-                if !root.found.contains(&(class, name)) {
-                    root.found.push((class, name));
+            let fits =
+                |root: &Root| root.named.pattern.class(file.name()) && root.named.pattern.method(&method);
+            if !self.roots.iter().any(fits) {
+                continue;
+            }
+            let is_abstract = method.is(access::ABSTRACT);
+            let found = Found { class, name, is_abstract };
+            let refused = if is_abstract { None } else { refused(&method) };
+            for root in self.roots.iter_mut().filter(|root| fits(root)) {
+                match &refused {
+                    Some(why) => root.refuse(why),
+                    None => {
+                        add(&mut root.found, found);
+                    }
                 }
             }
-            if is_any {
-                self.want(class, name, Timing::Root);
+            if refused.is_none() {
+                self.want_root(found, declares);
             }
         }
         if is_new {
@@ -235,15 +271,23 @@ impl<H> Graph<H> {
         }
     }
 
-    /// Classes that are loaded and may declare a root are to be looked at.
-    pub fn look_for_roots(&mut self) {
+    /// Classes that are loaded and may declare a root are to be looked at. The VM is asked (`may_have`) about those whose names
+    /// fit.
+    pub fn look_for_roots(&mut self, may_have: &mut dyn FnMut(&[H], &Pattern) -> bool) {
         for class in 0..self.mirrors.len() as Number {
             let name = self.names.get(class as usize).map_or(&b""[..], |name| name);
-            let is_loaded = self.mirror(class).is_some_and(|mirror| mirror.is_loaded);
-            if is_loaded && self.roots.iter().any(|root| root.pattern.class(name)) {
+            let Some(mirror) = self.mirror(class).filter(|mirror| mirror.is_loaded) else { continue };
+            let mut patterns = self.roots.iter().map(|root| &root.named.pattern);
+            if patterns.any(|pattern| pattern.class(name) && may_have(&mirror.handles, pattern)) {
                 self.put_off(class);
             }
         }
+    }
+
+    /// A class is to be looked at.
+    pub fn look_at(&mut self, name: &[u8]) {
+        let class = self.number(name);
+        self.put_off(class);
     }
 
     /// A class and all that are loaded below it are to be looked at.
@@ -272,7 +316,7 @@ impl<H> Graph<H> {
 
     /// Whether a class has methods that are wanted and not instrumented: it becomes pending then.
     pub fn lacks(&mut self, name: &[u8]) -> bool {
-        let lacks = |mark: &Mark| mark.wanted.is_some() && !mark.is_instrumented;
+        let lacks = |mark: &Mark| mark.wanted.is_some() && !mark.is_instrumented && !mark.has_failed;
         let found = self.marks(name).iter().any(lacks);
         if found {
             let class = self.number(name);
@@ -291,6 +335,7 @@ impl<H> Graph<H> {
         let (class, name) = (self.number(method.class().name()), self.number_of(method));
         let mark = self.mark(class, name)?;
         let timing = mark.wanted?;
+        mark.has_failed = false;
         if !mark.is_instrumented {
             let code = method.code().ok().flatten();
             let calls = code.map(|code| callees(method.class(), &code)).unwrap_or_default();
@@ -303,6 +348,24 @@ impl<H> Graph<H> {
             self.follow(id, declares);
         }
         Some(timing)
+    }
+
+    /// A method could not be instrumented after all, or all of a class if none is named.
+    pub fn failed(&mut self, class: &[u8], method: Option<&[u8]>, why: &str) {
+        let (class, name) = (self.number(class), method.map(|name| self.number(name)));
+        let Some(mirror) = self.mirrors.get_mut(class as usize) else { return };
+        let mut is_root = false;
+        for mark in mirror.methods.iter_mut().flatten() {
+            if mark.wanted.is_some() && name.is_none_or(|name| mark.name == name) {
+                mark.has_failed = true;
+                is_root |= mark.wanted == Some(Timing::Root);
+            }
+        }
+        for root in self.roots.iter_mut().filter(|_| is_root) {
+            if root.found.iter().any(|found| found.class == class && name.is_none_or(|name| found.name == name)) {
+                root.refuse(why);
+            }
+        }
     }
 
     /// A method runs below a root, in a context that is new. Classes may have become pending.
@@ -347,12 +410,51 @@ impl<H> Graph<H> {
         !self.pending.is_empty()
     }
 
-    /// How many methods are roots, how many are instrumented, and how many of these have run.
-    pub fn numbers(&self) -> [usize; 3] {
+    /// How many methods are instrumented.
+    pub fn instrumented(&self) -> usize {
         let marks = self.mirrors.iter().filter_map(|mirror| mirror.methods.as_ref()).flatten();
-        let roots = marks.filter(|mark| mark.wanted == Some(Timing::Root) && mark.is_instrumented).count();
-        let ran = self.methods.keys().filter(|&&id| self.has_run(id)).count();
-        [roots, self.methods.len(), ran]
+        marks.filter(|mark| mark.wanted.is_some() && mark.is_at_work()).count()
+    }
+
+    /// Roots of which nothing is instrumented, and why, as far as that is known.
+    pub fn unmet(&self) -> impl Iterator<Item = (&Named, Vec<String>)> {
+        let unmet = self.roots.iter().filter(|root| !root.found.iter().any(|found| self.is_met(*found)));
+        unmet.map(|root| {
+            let mut why = root.refused.clone();
+            if root.found.iter().any(|found| found.is_abstract) {
+                why.push("abstract, and nothing that implements it was loaded".to_owned());
+            }
+            (&root.named, why)
+        })
+    }
+
+    fn is_met(&self, Found { class, name, is_abstract }: Found) -> bool {
+        let is_root = |class: Number| {
+            let methods = self.mirror(class).and_then(|mirror| mirror.methods.as_deref()).unwrap_or_default();
+            methods.iter().any(|mark| {
+                mark.name == name && mark.wanted == Some(Timing::Root) && mark.is_at_work()
+            })
+        };
+        if !is_abstract {
+            return is_root(class);
+        }
+        self.below(class).into_iter().any(|below| is_root(below) || self.above(below).into_iter().any(is_root))
+    }
+
+    /// Methods of classes that are loaded and may have a root, for what their names tell: `Orders.place`.
+    pub fn methods_near(&mut self, pattern: &Pattern, declares: &mut Declares<'_, H>) -> Vec<Vec<u8>> {
+        let fits = |&(name, mirror): &(&Box<[u8]>, &Mirror<H>)| mirror.is_loaded && pattern.class(name);
+        let fitting = self.names.iter().zip(&self.mirrors).filter(fits).take(MOST_LOOKED_AT);
+        let mut found: Vec<Vec<u8>> = Vec::new();
+        for (class, mirror) in fitting {
+            for method in declares(&mirror.handles).unwrap_or_default() {
+                let name = method.split(|&byte| byte == b'(').next().unwrap_or_default();
+                found.push([&**class, b".", name].concat());
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 
     /// Names of all classes that are loaded.
@@ -372,7 +474,11 @@ impl<H> Graph<H> {
         // Methods of arrays are Object's.
         let owner = if call.owner.first() == Some(&b'[') { &b"java/lang/Object"[..] } else { call.owner };
         let name = [call.name, call.descriptor].concat();
-        Callee { owner: self.number(owner), name: self.number(&name), is_virtual: call.is_virtual }
+        let owner = self.number(owner);
+        if let Some(mirror) = self.mirrors.get_mut(owner as usize) {
+            mirror.is_named = true;
+        }
+        Callee { owner, name: self.number(&name), is_virtual: call.is_virtual }
     }
 
     /// Something wanted calls this.
@@ -383,11 +489,34 @@ impl<H> Graph<H> {
         if !add(noted, name) || !is_loaded {
             return;
         }
-        self.want_inherited(owner, name, declares);
+        self.want_inherited(owner, name, Timing::Below, declares);
         if is_virtual {
-            for sub in self.below(owner) {
-                self.want_of_sub(sub, name, is_interface, declares);
-            }
+            self.want_below(owner, name, (is_interface, Timing::Below), declares);
+        }
+    }
+
+    /// A root is wanted, or what implements it.
+    fn want_root(&mut self, Found { class, name, is_abstract }: Found, declares: &mut Declares<'_, H>) {
+        if !is_abstract {
+            return self.want(class, name, Timing::Root);
+        }
+        if let Some(mirror) = self.mirrors.get_mut(class as usize) {
+            add(&mut mirror.roots, name);
+            let is_interface = mirror.is_interface;
+            self.want_below(class, name, (is_interface, Timing::Root), declares);
+        }
+    }
+
+    /// Wants what all classes below one have for a method.
+    fn want_below(
+        &mut self,
+        class: Number,
+        name: Number,
+        why: (bool, Timing),
+        declares: &mut Declares<'_, H>,
+    ) {
+        for sub in self.below(class) {
+            self.want_of_sub(sub, name, why, declares);
         }
     }
 
@@ -395,44 +524,53 @@ impl<H> Graph<H> {
     fn follow_calls_to(&mut self, class: Number, declares: &mut Declares<'_, H>) {
         let own = self.mirror(class).map(|mirror| [&mirror.named[..], &mirror.called].concat());
         for name in own.unwrap_or_default() {
-            self.want_inherited(class, name, declares);
+            self.want_inherited(class, name, Timing::Below, declares);
         }
         for above in self.above(class) {
             let Some(mirror) = self.mirror(above) else { continue };
-            let (is_interface, called) = (mirror.is_interface, mirror.called.clone());
-            for name in called {
-                self.want_of_sub(class, name, is_interface, declares);
+            let (is_interface, called, roots) =
+                (mirror.is_interface, mirror.called.clone(), mirror.roots.clone());
+            for (names, timing) in [(called, Timing::Below), (roots, Timing::Root)] {
+                for name in names {
+                    self.want_of_sub(class, name, (is_interface, timing), declares);
+                }
             }
         }
     }
 
-    /// Wants what a class has for a method that is called of a class, or an interface, above it.
+    /// Wants what a class has for a method of a class, or an interface, above it.
     fn want_of_sub(
         &mut self,
         class: Number,
         name: Number,
-        of_interface: bool,
+        (of_interface, timing): (bool, Timing),
         declares: &mut Declares<'_, H>,
     ) {
         if self.declares(class, name, declares) {
-            self.want(class, name, Timing::Below);
+            self.want(class, name, timing);
         } else if of_interface {
             // What implements an interface may be inherited from a class that does not.
-            self.want_inherited(class, name, declares);
+            self.want_inherited(class, name, timing, declares);
         }
     }
 
     /// Wants what a class has of this name, declared by it or by the nearest class above.
-    fn want_inherited(&mut self, class: Number, name: Number, declares: &mut Declares<'_, H>) {
+    fn want_inherited(
+        &mut self,
+        class: Number,
+        name: Number,
+        timing: Timing,
+        declares: &mut Declares<'_, H>,
+    ) {
         if self.names.get(name as usize).is_some_and(|name| **name == *INITIALISER) {
             return self.want_initialisers(class, name, declares);
         }
         if self.declares(class, name, declares) {
-            return self.want(class, name, Timing::Below);
+            return self.want(class, name, timing);
         }
         for above in self.above(class) {
             if self.declares(above, name, declares) {
-                self.want(above, name, Timing::Below);
+                self.want(above, name, timing);
                 // An interface's method may stand beside that of a class.
                 if self.mirror(above).is_some_and(|mirror| !mirror.is_interface) {
                     return;
@@ -515,11 +653,52 @@ impl<H> Graph<H> {
         if let Some(&known) = self.numbers.get(name) {
             return known;
         }
+        if let Some(free) = self.free.pop()
+            && let Some(place) = self.names.get_mut(free as usize)
+        {
+            *place = name.into();
+            self.numbers.insert(name.into(), free);
+            return free;
+        }
         let number = self.names.len() as Number;
         self.numbers.insert(name.into(), number);
         self.names.push(name.into());
         self.mirrors.push(Mirror::default());
         number
+    }
+
+    /// One more class has a handle. Now and then what the VM called classes that are gone is returned, and they are forgotten, if
+    /// nothing reaches them: a program may load and unload classes for ever.
+    pub fn handled(&mut self, is_alive: &mut dyn FnMut(&H) -> bool) -> Vec<H> {
+        self.unswept += 1;
+        if self.unswept < SWEEP {
+            return Vec::new();
+        }
+        self.unswept = 0;
+        let mut gone = Vec::new();
+        for class in 0..self.mirrors.len() as Number {
+            let Some(mirror) = self.mirrors.get_mut(class as usize) else { continue };
+            let before = gone.len();
+            gone.extend(mirror.handles.extract_if(.., |handle| !is_alive(handle)));
+            if gone.len() > before && mirror.handles.is_empty() && mirror.is_out_of_reach() {
+                self.forget(class);
+            }
+        }
+        gone
+    }
+
+    fn forget(&mut self, class: Number) {
+        let Some(mirror) = self.mirrors.get_mut(class as usize).map(std::mem::take) else { return };
+        for above in mirror.supers {
+            if let Some(above) = self.mirrors.get_mut(above as usize) {
+                above.subs.retain(|&sub| sub != class);
+            }
+        }
+        if let Some(name) = self.names.get_mut(class as usize) {
+            self.numbers.remove(name);
+            *name = Box::default();
+            self.free.push(class);
+        }
     }
 
     fn number_of(&mut self, method: &Method<'_, '_>) -> Number {
@@ -560,16 +739,49 @@ impl<H> Graph<H> {
 }
 
 impl Root {
-    fn new(pattern: Pattern) -> Root {
-        Root { pattern, found: Vec::new() }
+    fn new(named: Named) -> Root {
+        Root { named, found: Vec::new(), refused: Vec::new() }
     }
+
+    /// A method that it names cannot be instrumented.
+    fn refuse(&mut self, why: &str) {
+        if self.refused.len() < MOST_REASONS && self.refused.iter().all(|known| known != why) {
+            self.refused.push(why.to_owned());
+        }
+    }
+}
+
+/// Why nothing can be inserted into a method that has code, or could have.
+fn refused(method: &Method<'_, '_>) -> Option<String> {
+    let class = method.class().name();
+    let why = match Treatment::of(method, untouchable(class), false) {
+        Treatment::Count => return None,
+        Treatment::Leave(why) => why,
+        Treatment::Opaque if method.is(access::NATIVE) => "native",
+        Treatment::Opaque => "replaced by the JIT, or different each time",
+        Treatment::CountLoading | Treatment::Loading => "what loads or links classes",
+    };
+    let name = [class, b".", method.name()].concat();
+    Some([&*mutf8::decode(&name).replace('/', "."), ": ", why].concat())
 }
 
 impl<H> Mirror<H> {
     /// Nothing of it is wanted any more, and nothing is called; what was wanted of its methods is returned.
     fn want_nothing(&mut self) -> Vec<Option<Timing>> {
-        (self.called, self.named) = (Vec::new(), Vec::new());
+        (self.called, self.named, self.roots) = (Vec::new(), Vec::new(), Vec::new());
         self.methods.iter_mut().flatten().map(|mark| mark.wanted.take()).collect()
+    }
+
+    /// Whether it can be forgotten once it is unloaded.
+    fn is_out_of_reach(&self) -> bool {
+        let is_free = |mark: &Mark| mark.wanted.is_none() && !mark.is_instrumented;
+        !self.is_named
+            && !self.is_pending
+            && self.subs.is_empty()
+            && self.called.is_empty()
+            && self.named.is_empty()
+            && self.roots.is_empty()
+            && self.methods.iter().flatten().all(is_free)
     }
 
     /// Whether something else is wanted than before, or is not instrumented yet. What is not wanted is not instrumented from
@@ -587,15 +799,20 @@ impl<H> Mirror<H> {
 
 impl Mark {
     fn new(name: Number) -> Mark {
-        Mark { name, wanted: None, is_instrumented: false, callees: Vec::new() }
+        Mark { name, wanted: None, is_instrumented: false, has_failed: false, callees: Vec::new() }
+    }
+
+    /// Whether code of ours is in it.
+    fn is_at_work(&self) -> bool {
+        self.is_instrumented && !self.has_failed
     }
 }
 
-/// Adds a number that is not there; `false` if it is.
-fn add(numbers: &mut Vec<Number>, number: Number) -> bool {
-    let is_new = !numbers.contains(&number);
+/// Adds what is not there; `false` if it is.
+fn add<T: PartialEq>(all: &mut Vec<T>, one: T) -> bool {
+    let is_new = !all.contains(&one);
     if is_new {
-        numbers.push(number);
+        all.push(one);
     }
     is_new
 }
@@ -680,6 +897,42 @@ mod tests {
     }
 
     #[test]
+    fn a_root_without_code_is_what_implements_it() {
+        let mut graph = graph(&[
+            ("I", true, &[], &["m()V"]),
+            ("A", false, &[], &["m()V"]),
+            ("B", false, &["A", "I"], &["other()V"]),
+            ("C", false, &["I"], &["m()V"]),
+        ]);
+        graph.add_roots(vec![Named::parse("I.m").unwrap()]);
+        let (class, name) = (graph.number(b"I"), graph.number(b"m()V"));
+        let found = Found { class, name, is_abstract: true };
+        graph.roots[0].found.push(found);
+        graph.want_root(found, &mut declared);
+        assert_eq!(wanted(&graph), ["A.m()V", "C.m()V"]);
+        assert_eq!(graph.unmet().count(), 1);
+        let a = graph.number(b"A");
+        graph.mark(a, name).unwrap().is_instrumented = true;
+        assert_eq!(graph.unmet().count(), 0);
+        graph.remove_root("I.m", &mut declared);
+        assert!(wanted(&graph).is_empty());
+    }
+
+    #[test]
+    fn classes_that_are_gone_are_forgotten_if_nothing_reaches_them() {
+        let mut graph = graph(&[("A", false, &[], &["m()V"])]);
+        for n in 0..10 * SWEEP {
+            let name = format!("Made{n}");
+            graph.loaded(name.as_bytes(), false, &[b"A"]);
+            graph.handles(name.as_bytes()).unwrap().push(vec![if n == 7 { "kept" } else { "gone" }]);
+            graph.handled(&mut |handle| *handle != ["gone"]);
+        }
+        assert!(graph.names.len() < 2 * SWEEP + 10, "{}", graph.names.len());
+        let (a, kept) = (graph.number(b"A"), graph.number(b"Made7"));
+        assert!(graph.mirrors[a as usize].subs.contains(&kept) && graph.mirrors[a as usize].subs.len() <= SWEEP + 1);
+    }
+
+    #[test]
     fn classes_in_a_circle_are_no_matter() {
         let mut graph = graph(&[("A", false, &["B"], &["a()V"]), ("B", false, &["A"], &["m()V"])]);
         call(&mut graph, b"A", b"m", true);
@@ -689,7 +942,7 @@ mod tests {
     /// Two roots, which the VM would have found in class files, one of which calls what the other does.
     #[test]
     fn what_only_a_removed_root_reaches_is_wanted_no_more() {
-        let roots = ["R.a", "R.b"].map(|name| Pattern::parse(name).unwrap());
+        let roots = ["R.a", "R.b"].map(|name| Named::parse(name).unwrap());
         let mut graph = graph(&[
             ("R", false, &[], &["a()V", "b()V"]),
             ("S", false, &[], &["both()V", "only()V", "deep()V"]),
@@ -706,7 +959,7 @@ mod tests {
             let name = number(&mut graph, name.as_bytes());
             graph.declares(class, name, &mut declared);
             if class == r {
-                graph.roots[id as usize - 1].found.push((class, name));
+                graph.roots[id as usize - 1].found.push(Found { class, name, is_abstract: false });
                 graph.want(class, name, Timing::Root);
             }
             let callees: Vec<Number> =
@@ -719,10 +972,10 @@ mod tests {
         }
         assert_eq!(wanted(&graph), ["R.a()V", "R.b()V", "S.both()V", "S.deep()V", "S.only()V"]);
         graph.take_pending();
-        graph.remove_root(&roots[1], &mut declared);
+        graph.remove_root("R.b", &mut declared);
         assert_eq!(wanted(&graph), ["R.a()V", "S.both()V"]);
         assert_eq!((graph.take_pending().len(), graph.methods.len()), (2, 1));
-        graph.remove_root(&roots[0], &mut declared);
+        graph.remove_root("R.a", &mut declared);
         assert!(wanted(&graph).is_empty());
     }
 

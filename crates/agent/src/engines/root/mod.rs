@@ -10,15 +10,16 @@ mod graph;
 mod patterns;
 mod runtime;
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use quipu_classfile::{ClassFile, Method};
+use quipu_classfile::{ClassFile, Method, mutf8};
 use quipu_jvm::jni::kind;
 use quipu_jvm::{Class, Env, Error, Object, Weak, sys};
 use quipu_kinds::{Chosen, Kind};
-use quipu_rewrite::{Counting, Plan, Selection, Timed, Timing};
+use quipu_rewrite::{Counting, Plan, Selection, Timed, Timing, linkers};
 
 use crate::engine::Engine;
 use crate::events::Listener;
@@ -29,12 +30,17 @@ use crate::own_thread;
 use crate::session::Session;
 use crate::start;
 use graph::Declares;
-use patterns::Pattern;
+use patterns::{Named, Pattern};
 
 /// A thread waits no longer than this for what its method calls to be instrumented.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// What is instrumented makes more wanted, but not for ever.
 const MOST_ROUNDS: u32 = 10_000;
+
+/// Names of methods that are told where a root was none of them.
+const MOST_NEAR: usize = 200;
+/// What reflection calls is asked about once, as long as there is not more than this of it.
+const MOST_REFLECTED: usize = 10_000;
 
 /// Classes that load others, from which all loaders inherit.
 const LOADER: &[u8] = b"java/lang/ClassLoader";
@@ -105,21 +111,23 @@ impl Engine for Root {
         if self.is_on() {
             names.retain(|name| !lock(&self.names).contains(name));
         }
-        let roots: Result<Vec<Pattern>, String> = names.iter().map(|name| Pattern::parse(name)).collect();
+        let roots: Result<Vec<Named>, String> = names.iter().map(|name| Named::parse(name)).collect();
         let roots = roots?;
         if self.is_on() {
             lock(&self.names).append(&mut names);
             if let Some(graph) = lock(&GRAPH).as_mut() {
                 graph.add_roots(roots);
-                graph.look_for_roots();
+                let env = &*env;
+                graph.look_for_roots(&mut |handles, pattern| may_have(session, env, handles, pattern));
             }
             return rewrite_pending(session, env).map_err(|e| e.to_string());
         }
         *lock(&self.names) = names;
         let eager = options.chosen.get("scheme") == Some("eager");
         self.begin(session, env, options, (roots, eager)).map_err(|e| {
-            REQUESTS.close();
             self.on.store(false, Ordering::Release);
+            // What has failed is told; what was done before that is undone as far as that goes.
+            let _ = self.take_out(session, env);
             e.to_string()
         })
     }
@@ -133,9 +141,12 @@ impl Engine for Root {
             return Ok(());
         }
         runtime::open(env, false).map_err(|e| e.to_string())?;
-        self.tell(session);
+        self.tell(session, env);
+        let taken_out = self.take_out(session, env);
+        // Nobody but who asked for the end waits for this.
+        calibration::wait(session);
         calibration::end(session, env);
-        self.take_out(session, env).map_err(|e| e.to_string())
+        taken_out.map_err(|e| e.to_string())
     }
 
     fn stop_one(&self, session: &'static Session, env: &mut Env<'_>, value: &str) -> Result<(), String> {
@@ -149,12 +160,11 @@ impl Engine for Root {
         }
         names.retain(|name| name != value);
         drop(names);
-        let pattern = Pattern::parse(value)?;
         // What reflection calls is asked for again.
         lock(&REFLECTED).clear();
         if let Some(graph) = lock(&GRAPH).as_mut() {
             let env = &*env;
-            graph.remove_root(&pattern, &mut |handles| declared(session, env, handles));
+            graph.remove_root(value, &mut |handles| declared(session, env, handles));
         }
         rewrite_pending(session, env).map_err(|e| e.to_string())
     }
@@ -165,14 +175,24 @@ impl Engine for Root {
 
     fn status(&self, _: &Session) -> Option<String> {
         self.is_on().then(|| {
-            let [_, instrumented, ran] = lock(&GRAPH).as_ref().map_or([0; 3], Graph::numbers);
+            let graph = lock(&GRAPH);
+            let instrumented = graph.as_ref().map_or(0, Graph::instrumented);
+            let unmet = graph.iter().flat_map(Graph::unmet).map(|(named, refused)| match refused.first() {
+                Some(why) => [&*named.text, " (", why, ")"].concat(),
+                None => named.text.clone(),
+            });
+            let unmet: Vec<String> = unmet.collect();
+            let waits = if unmet.is_empty() { "" } else { "; not met yet: " };
             let names = lock(&self.names).join(", ");
-            format!("{names} (instrumented methods: {instrumented}, of which ran: {ran})")
+            format!("{names} (instrumented methods: {instrumented}{waits}{})", unmet.join(", "))
         })
     }
 
     fn class_prepared(&self, env: &Env<'_>, class: Class<'_>) {
         let (true, Some(session)) = (self.is_on(), Session::get()) else { return };
+        if !session.jvmti.is_modifiable(class).unwrap_or(false) {
+            return;
+        }
         let Ok(signature) = session.jvmti.class_signature(class) else { return };
         let Some(name) = internal(signature.as_bytes()) else { return };
         // What was found to be called of it between its loading and now could not be instrumented yet.
@@ -187,7 +207,7 @@ impl Engine for Root {
 
     fn vm_ends(&self, env: &Env<'_>) {
         let (true, Some(session)) = (self.is_on(), Session::get()) else { return };
-        self.tell(session);
+        self.tell(session, env);
         calibration::end(session, env);
     }
 }
@@ -198,7 +218,7 @@ impl Root {
         session: &'static Session,
         env: &mut Env<'_>,
         options: &Options,
-        (roots, eager): (Vec<Pattern>, bool),
+        (roots, eager): (Vec<Named>, bool),
     ) -> Result<(), Error> {
         let began = Instant::now();
         start::prepare(session, env)?;
@@ -234,8 +254,10 @@ impl Root {
         session.listen(Listener::Instrumentation, sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)?;
         env.with_frame(64, |env| mirror_all(session, env))??;
         if let Some(graph) = lock(&GRAPH).as_mut() {
-            graph.look_for_roots();
+            let env = &*env;
+            graph.look_for_roots(&mut |handles, pattern| may_have(session, env, handles, pattern));
             graph.look_below(LOADER);
+            linkers().for_each(|class| graph.look_at(class));
         }
         let rewritten = rewrite_pending(session, env);
         REQUESTS.done(FIRST_REQUEST);
@@ -252,16 +274,25 @@ impl Root {
     }
 
     /// Tells the reader how far the roots reached.
-    fn tell(&self, session: &Session) {
-        let graph = lock(&GRAPH);
-        let Some(graph) = graph.as_ref() else { return };
-        let numbers = graph.numbers();
-        for (key, number) in ["root.methods", "root.instrumented", "root.ran"].iter().zip(numbers) {
-            session.note(key, &number.to_string());
-        }
-        if numbers[0] == 0 {
+    fn tell(&self, session: &Session, env: &Env<'_>) {
+        let mut graph = lock(&GRAPH);
+        let Some(graph) = graph.as_mut() else { return };
+        session.note("root.instrumented", &graph.instrumented().to_string());
+        let unmet: Vec<(Named, Vec<String>)> =
+            graph.unmet().map(|(named, why)| (named.clone(), why)).collect();
+        if !unmet.is_empty() {
             graph.class_names().for_each(not_included::add);
             not_included::tell(session);
+        }
+        for (named, refused) in unmet {
+            session.note("root.unmet", &named.text);
+            for why in refused {
+                session.note("root.why", &[&*named.text, "\t", &why].concat());
+            }
+            let near = graph.methods_near(&named.pattern, &mut |handles| declared(session, env, handles));
+            for method in near.iter().take(MOST_NEAR) {
+                session.note("root.near", &mutf8::decode(method).replace('/', "."));
+            }
         }
         let late = self.late.load(Ordering::Relaxed);
         if late > 0 {
@@ -273,6 +304,7 @@ impl Root {
         REQUESTS.close();
         if let Some(graph) = lock(&GRAPH).as_mut() {
             graph.look_below(LOADER);
+            linkers().for_each(|class| graph.look_at(class));
             graph.look_at_instrumented();
         }
         let rest = session.plan().map(|plan| {
@@ -378,23 +410,23 @@ pub fn reached(env: &Env<'_>, method: u32) {
     settle();
 }
 
-/// Methods that reflection was seen to call.
-static REFLECTED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+/// Methods that reflection was seen to call, by class and name: ids are used again for other methods.
+static REFLECTED: Mutex<BTreeSet<Box<[u8]>>> = Mutex::new(BTreeSet::new());
 
 /// A method is about to be called by reflection, below a root; called by the runtime.
 pub fn reflected(env: &Env<'_>, object: Object<'_>) {
     let Some(session) = Session::get().filter(|_| ROOT.is_on()) else { return };
     // SAFETY: inserted into the methods of `Method` and `Constructor` that call what they are of.
     let Ok(method) = (unsafe { env.reflected_method(object) }) else { return env.clear_exception() };
-    let id = method.raw() as usize;
-    if lock(&REFLECTED).contains(&id) {
-        return;
-    }
     let declaring =
         session.jvmti.declaring_class(env, method).and_then(|class| session.jvmti.class_signature(class));
     let (Ok(signature), Ok(named)) = (declaring, session.jvmti.method_name(method)) else { return };
     let Some(owner) = internal(signature.as_bytes()) else { return };
     let name = [named.name.as_bytes(), named.descriptor.as_bytes()].concat();
+    let key = [owner, b".", &name].concat().into_boxed_slice();
+    if lock(&REFLECTED).contains(&key) {
+        return;
+    }
     {
         let mut graph = lock(&GRAPH);
         let Some(graph) = graph.as_mut() else { return };
@@ -404,9 +436,10 @@ pub fn reflected(env: &Env<'_>, object: Object<'_>) {
     settle();
     // Not before: another thread that is about to call it waits, too.
     let mut known = lock(&REFLECTED);
-    if !known.contains(&id) {
-        known.push(id);
+    if known.len() >= MOST_REFLECTED {
+        known.clear();
     }
+    known.insert(key);
 }
 
 /// Asks for what is pending, if anything is. Whoever looks at the graph after this one sees either that or the request.
@@ -438,13 +471,23 @@ pub fn learn(session: &Session, class: &ClassFile<'_>) -> bool {
     if !ROOT.is_on() {
         return false;
     }
-    let loads = class.methods().any(|method| method.name() == b"loadClass");
+    let loads = class.methods().any(|method| method.name() == b"loadClass")
+        || linkers().any(|linker| linker == class.name());
     let concerned = with_graph(session, |graph, declares| {
         graph.learn(class, declares);
         ask_for_pending(graph);
         graph.concerns(class.name())
     });
     loads || concerned.unwrap_or(false)
+}
+
+/// A method that was to be instrumented could not be, or none of a class.
+pub fn failed(class: &[u8], method: Option<&[u8]>, why: &str) {
+    if ROOT.is_on()
+        && let Some(graph) = lock(&GRAPH).as_mut()
+    {
+        graph.failed(class, method, why);
+    }
 }
 
 /// Looks at the graph, where the VM can be asked of classes.
@@ -485,12 +528,27 @@ fn internal(signature: &[u8]) -> Option<&[u8]> {
     signature.strip_prefix(b"L")?.strip_suffix(b";")
 }
 
+/// Whether one of the classes of a name can have a root, for what the VM tells of it.
+fn may_have(session: &Session, env: &Env<'_>, handles: &[Handle], pattern: &Pattern) -> bool {
+    handles.iter().filter_map(|weak| env.upgrade(weak)).any(|class| {
+        if let Some(file) = pattern.file() {
+            return session.jvmti.source_file_name(class).is_ok_and(|name| name.as_bytes() == file.as_bytes());
+        }
+        let Ok(methods) = session.jvmti.class_methods(class) else { return true };
+        methods.into_iter().filter_map(|method| session.jvmti.method_name(method).ok()).any(|named| {
+            pattern.signature(named.name.as_bytes(), named.descriptor.as_bytes())
+        })
+    })
+}
+
 /// Notes what the VM calls a class.
 fn remember(graph: &mut Graph, env: &Env<'_>, name: &[u8], class: Class<'_>) {
     let Some(known) = graph.handles(name) else { return };
     let is_known = known.iter().any(|other| env.upgrade(other).is_some_and(|other| env.same(other, class)));
     if !is_known && let Ok(weak) = env.new_weak(class) {
         known.push(weak);
+        let gone = graph.handled(&mut |weak| env.upgrade(weak).is_some());
+        gone.into_iter().for_each(|weak| env.delete_weak(weak));
     }
 }
 
@@ -506,7 +564,7 @@ fn mirror_all(session: &Session, env: &mut Env<'_>) -> Result<(), Error> {
         let names: Vec<&[u8]> =
             signatures.iter().filter_map(|signature| internal(signature.as_bytes())).collect();
         // What is above an array has no place here.
-        let is_class = names.len() == related.len();
+        let is_class = names.len() == related.len() && jvmti.is_modifiable(class).unwrap_or(false);
         let is_interface = jvmti.is_interface(class).unwrap_or(false);
         if let (true, Some((name, supers)), Some(graph)) =
             (is_class, names.split_first(), lock(&GRAPH).as_mut())

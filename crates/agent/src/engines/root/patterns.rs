@@ -3,6 +3,20 @@
 use quipu_classfile::{Method, mutf8};
 use quipu_text::glob;
 
+/// What somebody wrote, and what it means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    pub text: String,
+    pub pattern: Pattern,
+}
+
+impl Named {
+    /// What somebody wrote, or why it is not understood.
+    pub fn parse(text: &str) -> Result<Named, String> {
+        Pattern::parse(text).map(|pattern| Named { text: text.to_owned(), pattern })
+    }
+}
+
 /// A method that was named, or several.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pattern {
@@ -72,16 +86,32 @@ impl Pattern {
 
     /// Whether it is a method of a class that can have it.
     pub fn method(&self, method: &Method<'_, '_>) -> bool {
-        match self {
-            Pattern::Main => method.name() == b"main" && method.descriptor() == b"([Ljava/lang/String;)V",
+        let is_there = match self {
             Pattern::Line { file, line } => {
                 let source = method.class().source_file().unwrap_or_default();
                 source == file.as_bytes() && has_line(method, *line)
             }
-            Pattern::Named { method: name, parameters, .. } => {
-                glob(name, method.name())
-                    && parameters.as_ref().is_none_or(|wanted| takes(method.descriptor(), wanted))
+            Pattern::Main | Pattern::Named { .. } => true,
+        };
+        is_there && self.signature(method.name(), method.descriptor())
+    }
+
+    /// Whether it can be called so, in a class that can have it.
+    pub fn signature(&self, name: &[u8], descriptor: &[u8]) -> bool {
+        match self {
+            Pattern::Main => name == b"main" && descriptor == b"([Ljava/lang/String;)V",
+            Pattern::Line { .. } => true,
+            Pattern::Named { method, parameters, .. } => {
+                glob(method, name) && parameters.as_ref().is_none_or(|wanted| takes(descriptor, wanted))
             }
+        }
+    }
+
+    /// The source file that it names.
+    pub fn file(&self) -> Option<&str> {
+        match self {
+            Pattern::Line { file, .. } => Some(file),
+            Pattern::Main | Pattern::Named { .. } => None,
         }
     }
 }
