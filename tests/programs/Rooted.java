@@ -27,9 +27,16 @@ public class Rooted {
     static void round() {
         int sum = 0;
         for (int i = 0; i < 5; i++) {
-            sum += step(i);
+            sum += i == 4 && turn == 1 ? Late.late(i) : step(i);
         }
         sink = sum;
+    }
+
+    /** Loaded when threads have been in their methods for a while. */
+    static class Late {
+        static int late(int n) {
+            return step(n);
+        }
     }
 
     static void elsewhere() {

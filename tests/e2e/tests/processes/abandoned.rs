@@ -62,8 +62,9 @@ fn assert_as_before(working: &Working) {
 fn a_killed_attach_leaves_the_target_as_it_was() {
     on_every_jdk(|jdk| {
         let working = Working::start(jdk);
-        let kinds: [&[&str]; 7] = [
+        let kinds: [&[&str]; 8] = [
             &["--exact"],
+            &["--root", "Working.work"],
             &["--cpu"],
             &["--exact", "--wall"],
             &["--bytecodes"],

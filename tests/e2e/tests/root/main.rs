@@ -5,9 +5,9 @@ mod executions;
 mod robust;
 mod running;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use quipu_e2e::{Program, Run};
+use quipu_e2e::{Program, Run, programs};
 use quipu_profile::Profile;
 
 const ROOT: &str = "Subgraph.place";
@@ -138,8 +138,13 @@ fn corrected_times_are_those_that_the_program_takes() {
 
 #[test]
 fn roots_are_named_in_several_ways() {
+    let source = std::fs::read_to_string(programs().join("Subgraph.java")).expect("a source");
+    let line = source.lines().position(|line| line.contains("static long place(")).expect("it is there");
+    // The second line behind the method's name is within it.
+    let line = format!("Subgraph.java:{}", line + 3);
     for (root, top) in [
         ("Subgraph.plac*", ROOT),
+        (&*line, ROOT),
         ("Subgraph#place(int,boolean)", ROOT),
         ("main", "Subgraph.main"),
         ("Subgraph$Late.area", "Subgraph$Late.area"),
@@ -167,15 +172,51 @@ fn filters_choose_what_is_looked_at_below_a_root() {
     });
 }
 
+/// Each by itself, whatever others there are.
 #[test]
-fn a_root_that_there_is_not_is_said_with_the_nearest_names() {
-    Program::new("Subgraph").arguments(["50", "2"]).quipu(["--root", "Subgraf.place"]).on_every_jdk(|run| {
+fn roots_that_there_are_not_are_said_with_the_nearest_names() {
+    let roots = ["Subgraf.place", "Subgraph.plaice", "Subgraph$Shape.area", "java.lang.Object.hashCode"];
+    let options: Vec<&str> = roots.iter().flat_map(|root| ["--root", root]).collect();
+    Program::new("Subgraph").arguments(["50", "2"]).quipu_all(&options).on_every_jdk(|run| {
         assert!(run.status.success(), "{}", run.said());
         let said = run.said();
-        assert!(
-            said.contains("--root Subgraf.place: no such method was loaded; there is Subgraph"),
-            "{said}"
-        );
+        for sentence in [
+            "--root Subgraf.place: no such method was loaded; there is Subgraph",
+            "--root Subgraph.plaice: no such method was loaded; there is Subgraph.place",
+            "--root java.lang.Object.hashCode: not instrumented: java.lang.Object.hashCode: ",
+        ] {
+            assert!(said.contains(sentence), "{said}");
+        }
+        assert_eq!(said.matches("--root ").count(), 3, "{said}");
+        // A method without code is what implements it, also in classes that are loaded later.
+        let found = below(run.profile(), "Subgraph$Late.area");
+        assert_eq!(found[&vec!["Subgraph$Late.area".to_owned()]], 50, "{found:?}");
+        assert!(!below(run.profile(), "Subgraph$Circle.area").is_empty());
+        let told = |key: &str| {
+            let told = run.profile().run.extra.iter().find(|(known, _)| key == known);
+            told.and_then(|(_, number)| number.parse::<usize>().ok()).unwrap_or_else(|| panic!("no {key}"))
+        };
+        let profile = run.profile();
+        let calls = profile.metric("calls").expect("calls").values();
+        let called = (0..profile.tree().len() as u32).filter(|&node| calls[node as usize] > 0);
+        let called: BTreeSet<_> = called.filter_map(|node| profile.tree().method(node)).collect();
+        assert_eq!(told("root.ran"), called.len());
+        assert!(told("root.instrumented") >= called.len() && told("root.instrumented") < 10 * called.len());
+    });
+}
+
+#[test]
+fn executions_below_themselves_are_parts_of_one() {
+    const ROOT: &str = "Subgraph.ring";
+    let program = || Program::new("Subgraph").arguments(["200", "4"]);
+    program().quipu(["--exact"]).on_every_jdk(|truth| {
+        assert!(truth.status.success(), "{}", truth.said());
+        let truth_below = below(truth.profile(), ROOT);
+        let run = program().quipu(["--root", ROOT]).run(&truth.jdk);
+        assert_whole(&run);
+        assert_same(&run, &truth_below, ROOT, "recursion");
+        let outermost = truth_below[&vec![ROOT.to_owned()]];
+        assert_eq!(run.profile().metric("executions").expect("executions").total(), outermost);
     });
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use quipu_e2e::{Command, Jdk, Working, on_every_jdk, on_every_jdk_since, scratch, tools};
+use quipu_e2e::{Command, Jdk, Working, classes, on_every_jdk, on_every_jdk_since, scratch, tools};
 use quipu_profile::Profile;
 
 fn attach(working: &Working, options: &[&str]) -> (Profile, String) {
@@ -81,12 +81,15 @@ fn dump(working: &Working) -> Profile {
 /// The same of a program that goes on while it is looked at: what is read last has counted more. From elsewhere there would be a
 /// fifth more of each.
 fn assert_near(profile: &Profile) {
-    let rounds = calls(profile, "Rooted.round");
     for (method, each) in [("Rooted.step", 5), ("Rooted.tiny", 50)] {
-        let found = calls(profile, method);
-        let (least, most) = (rounds * each * 85 / 100, rounds * each * 115 / 100 + 64 * each);
-        assert!((least..=most).contains(&found), "{method}: {found}, {rounds} rounds");
+        assert_near_rounds(profile, method, each);
     }
+}
+
+fn assert_near_rounds(profile: &Profile, method: &str, each: u64) {
+    let (found, rounds) = (calls(profile, method), calls(profile, "Rooted.round"));
+    let (least, most) = (rounds * each * 85 / 100, rounds * each * 115 / 100 + 64 * each);
+    assert!((least..=most).contains(&found), "{method}: {found}, {rounds} rounds");
 }
 
 /// The methods that stand directly below the threads.
@@ -105,6 +108,8 @@ fn stays_below_a_root(jdk: &Jdk, main: &str) {
     let profile = dump(&working);
     assert_eq!(calls(&profile, "Rooted.stay"), 64);
     assert!(calls(&profile, "Rooted.round") > 100 && calls(&profile, "Rooted.elsewhere") > 100);
+    // Its class was not loaded when the profile began.
+    assert_near_rounds(&profile, "Rooted$Late.late", 1);
     ctl(&working, &["stop"]);
     for _ in 0..3 {
         let began = Instant::now();
@@ -137,6 +142,90 @@ fn what_is_below_a_root_when_its_profile_ends_is_in_no_other() {
 #[test]
 fn nor_are_virtual_threads() {
     on_every_jdk_since(21, |jdk| stays_below_a_root(jdk, "RootedVirtually"));
+}
+
+/// What the VM takes for the bytes of a class, as another agent sees them that comes after ours.
+fn bytes_of(jdk: &Jdk, working: &Working, class: &str) -> String {
+    let directory = scratch("retransformed");
+    let (manifest, jar, out) =
+        (directory.join("manifest"), directory.join("agent.jar"), directory.join("digest"));
+    std::fs::write(&manifest, "Agent-Class: Retransformed\nCan-Retransform-Classes: true\n").expect("a file");
+    let names = ["Retransformed.class", "Retransformed$1.class"];
+    let mut jars = Command::new(jdk.home.join("bin/jar"));
+    jars.arg("cfm").arg(&jar).arg(&manifest);
+    names.iter().for_each(|name| {
+        jars.arg("-C").arg(classes(jdk)).arg(name);
+    });
+    assert!(jars.status().expect("jar runs").success());
+    let mut jcmd = Command::new(jdk.home.join("bin/jcmd"));
+    jcmd.args([&working.id(), "JVMTI.agent_load"]).arg(&jar).arg(format!("{class},{}", out.display()));
+    let output = jcmd.output().expect("jcmd runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    std::fs::read_to_string(&out).unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&output.stdout)))
+}
+
+#[test]
+fn classes_have_their_bytes_again_behind_it() {
+    on_every_jdk_since(9, |jdk| {
+        let working = Working::start_program(jdk, "Rooted");
+        // Ours comes first, so that the other sees what it does.
+        ctl(&working, &["start", "cpu"]);
+        let before = bytes_of(jdk, &working, "Rooted");
+        ctl(&working, &["start", "root=Rooted.round"]);
+        assert_ne!(bytes_of(jdk, &working, "Rooted"), before);
+        ctl(&working, &["stop", "root"]);
+        assert_eq!(bytes_of(jdk, &working, "Rooted"), before);
+        working.finish();
+    });
+}
+
+#[test]
+fn it_is_looked_at_while_it_runs() {
+    on_every_jdk(|jdk| {
+        let working = Working::start_program(jdk, "Rooted");
+        let said = ctl(&working, &["start", "root=Rooted.rund"]);
+        assert!(said.contains("not met yet: Rooted.rund"), "{said}");
+        let said = ctl(&working, &["start", "root=Rooted.round"]);
+        assert!(said.contains("not met yet: Rooted.rund)"), "{said}");
+        let quipu = |words: &[&str]| {
+            let mut quipu = Command::new(&tools().quipu);
+            let output = quipu.args(words).current_dir(scratch("cwd")).output().expect("it runs");
+            assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        };
+        let pid = working.id();
+        let said = quipu(&["top", &pid, "--every", "0.5", "--rounds", "2"]);
+        assert!(said.contains("Rooted.round") && said.contains("calls"), "{said}");
+        let rounds = || {
+            let report = quipu(&["report", &pid, "--by", "method", "--json"]);
+            let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
+            let rows = report["rows"].as_array().expect("rows").clone();
+            let round = rows.iter().find(|row| row["method"] == "round").expect("it is there");
+            assert!(round["time.error"]["total"].is_u64(), "{round}");
+            round["calls"].as_u64().expect("calls")
+        };
+        let first = rounds();
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(first > 0 && rounds() > first);
+        working.finish();
+    });
+}
+
+/// What measuring took is known however short it was.
+#[test]
+fn short_attaches_have_corrected_times() {
+    on_every_jdk(|jdk| {
+        let working = Working::start_program(jdk, "Rooted");
+        let file = scratch("short").join("out.quipu");
+        let mut quipu = Command::new(&tools().quipu);
+        quipu.args(["attach", &working.id(), "--root", "Rooted.round", "-d", "0.05", "-o"]).arg(&file);
+        let output = quipu.output().expect("it starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let profile = Profile::load(&file).expect("a profile");
+        let cost = &profile.run.cost;
+        assert!(cost.iter().any(|cost| cost.contains("which is taken off")), "{cost:?}");
+        working.finish();
+    });
 }
 
 #[test]
