@@ -45,8 +45,11 @@ pub fn in_filters(chosen: &Chosen, profile: &mut Profile) -> Vec<String> {
     };
     let methods: Vec<&str> = near.iter().map(|(_, name)| name.as_str()).collect();
     sentences.extend(told(UNMET).map(|root| {
-        let why: Vec<&str> =
-            told(WHY).filter_map(|why| why.split_once('\t')).filter(|(of, _)| *of == root).map(|(_, why)| why).collect();
+        let why: Vec<&str> = told(WHY)
+            .filter_map(|why| why.split_once('\t'))
+            .filter(|(of, _)| *of == root)
+            .map(|(_, why)| why)
+            .collect();
         if !why.is_empty() {
             return format!("--root {root}: not instrumented: {}", why.join("; "));
         }

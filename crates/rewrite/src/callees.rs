@@ -103,7 +103,11 @@ fn received<'a>(value: &'a [u8], method: (&'static [u8], &'static [u8])) -> Opti
     }
 }
 
-fn named<'a>(owner: &'a [u8], (name, descriptor): (&'static [u8], &'static [u8]), is_virtual: bool) -> Call<'a> {
+fn named<'a>(
+    owner: &'a [u8],
+    (name, descriptor): (&'static [u8], &'static [u8]),
+    is_virtual: bool,
+) -> Call<'a> {
     Call { owner, name, descriptor, is_virtual, is_interface: false }
 }
 
@@ -125,7 +129,9 @@ fn parameters(descriptor: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// The method of a method handle.
 fn handed_on<'a>(pool: &ConstantPool<'a>, index: u16, add: &mut dyn FnMut(Call<'a>)) {
-    let Ok(Constant::MethodHandle { kind: kind @ INVOKE_VIRTUAL.., reference }) = pool.get(index) else { return };
+    let Ok(Constant::MethodHandle { kind: kind @ INVOKE_VIRTUAL.., reference }) = pool.get(index) else {
+        return;
+    };
     let Ok(member) = pool.member(reference) else { return };
     let is_virtual = kind == INVOKE_VIRTUAL || kind == INVOKE_INTERFACE;
     if !is_virtual {

@@ -367,6 +367,12 @@ public final class Probe {
         return cursor == null ? 0 : cursor.slot;
     }
 
+    /** The same of a thread that is below a root. */
+    static long belowOf(Thread thread) {
+        Cursor cursor = Cursors.of(thread, U.getLong(thread, TID));
+        return cursor == null ? 0 : cursor.below;
+    }
+
     /** What the current thread has published. */
     static long published(Cursor cursor) {
         return DIRECT ? U.getLong(Thread.currentThread(), SLOT) : cursor.slot;

@@ -66,6 +66,19 @@ public final class Timer {
         return cursor.below != 0 ? enter(cursor, word) : begin(cursor, word);
     }
 
+    /** Counts the call of a method and looks at no clock: where threads are is sampled. Returns the slot as {@link #enter} does. */
+    @ForceInline
+    public static long pass(Cursor cursor, int word) {
+        long below = cursor.below;
+        return below == 0 ? 0 : Probe.enter(below, word);
+    }
+
+    /** The same for a root. */
+    @ForceInline
+    public static long passRoot(Cursor cursor, int word) {
+        return cursor.below != 0 ? pass(cursor, word) : begin(cursor, word);
+    }
+
     /** A thread comes to a root. */
     private static long begin(Cursor cursor, int word) {
         if (!open || cursor.group == Cursor.UNCOUNTED) {
@@ -137,9 +150,24 @@ public final class Timer {
             return;
         }
         leave(cursor, slot, outer);
-        // A node outside every tree has nothing to tell.
+        count(cursor, node, cursor.since - cursor.skipped - entered);
+    }
+
+    /** The same where no other probe looks at the clock. */
+    public static long enteredNow(Cursor cursor, long slot) {
+        return slot == 0 ? 0 : System.nanoTime() - cursor.skipped;
+    }
+
+    /** Leaves a root that was entered so. */
+    public static void leaveRoot(Cursor cursor, long slot, long node, long entered) {
+        if (slot != 0 && !cursor.retired) {
+            count(cursor, node, System.nanoTime() - cursor.skipped - entered);
+        }
+    }
+
+    /** Counts an execution. A node outside every tree has nothing to tell. */
+    private static void count(Cursor cursor, long node, long nanos) {
         if (U.getInt(node + Layout.NODE_METHOD) != 0) {
-            long nanos = cursor.since - cursor.skipped - entered;
             int context = (int) ((node + Layout.NODE_SLOTS - Probe.BASE) >>> Layout.LINK_SHIFT);
             Ledger.add(cursor, Cursor.words(Layout.LEDGER_EXECUTIONS | range(nanos), context), nanos);
         }

@@ -232,7 +232,7 @@ fn take(engine: &Engine, watch: &Watch, thread: Identity, clock: Clock, due: &[D
     };
     let Some(Stack { mut context, virtual_thread }) = stack else { return };
     #[cfg(debug_assertions)]
-    if published.is_some() {
+    if published.is_some() && published::is_of_everything() {
         super::compared::tell(engine, interrupted, time, id, context);
     }
     if clock == Clock::Cpu && published.is_none() {

@@ -220,7 +220,7 @@ pub fn set(session: &'static Session, env: &mut Env<'_>, wanted: &Wanted) -> Res
 
 /// Classes were instrumented, or are as they were: where a sample finds its context changes.
 pub fn instrumented(session: &'static Session, env: &Env<'_>) {
-    match ENGINE.get().filter(|_| session.plan().is_some_and(|plan| plan.publishes())) {
+    match ENGINE.get().filter(|_| published::is_wanted(session)) {
         Some(engine) => engine.find_published(session, env),
         None => published::end(),
     }

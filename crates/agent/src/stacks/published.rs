@@ -1,4 +1,4 @@
-//! Where a thread is in the tree of exact counts. While that runs, each thread has published the slot of the call that it
+//! Where a thread is in the tree of exact counts, or of those below roots. While that runs, each thread has published the slot of the call that it
 //! makes, so a sample need not walk the stack: the context is there to be read, and it is the very node that has the
 //! counts.
 //!
@@ -6,7 +6,7 @@
 //! would. What is read is believed only if it is a slot of the arena, and of a tree.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use quipu_arena::writer::ArenaWriter;
 use quipu_jvm::hotspot::{Structs, ThreadObjects};
@@ -15,6 +15,7 @@ use quipu_jvm::sys::{self, JNIEnv};
 use quipu_jvm::{Env, Error, FieldId, Global, MethodId, Thread};
 use quipu_unwind::Memory;
 
+use crate::engines::root::ROOT;
 use crate::session::Session;
 
 /// How published slots are found.
@@ -46,26 +47,46 @@ struct Cursors {
     of: MethodId,
 }
 
-static PUBLISHED: OnceLock<Option<Published>> = OnceLock::new();
-/// Whether slots are published now.
-static ON: AtomicBool = AtomicBool::new(false);
+/// What slots are published for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum For {
+    /// Everything that a thread calls.
+    Everything = 1,
+    /// What it calls below a root.
+    Roots = 2,
+}
+
+/// How they are found, by what they are for.
+static PUBLISHED: [OnceLock<Option<Published>>; 2] = [OnceLock::new(), OnceLock::new()];
+/// What they are published for now; 0 for nothing.
+static ON: AtomicU8 = AtomicU8::new(0);
+
+/// Whether they are published, or will be.
+pub fn is_wanted(session: &Session) -> bool {
+    wanted(session).is_some()
+}
+
+fn wanted(session: &Session) -> Option<For> {
+    if session.plan().is_some_and(|plan| plan.publishes()) {
+        return Some(For::Everything);
+    }
+    ROOT.is_sampled().then_some(For::Roots)
+}
 
 /// Methods publish slots from now on if they are rewritten like this. `memory` is safe to look at, and environments are so
 /// far from the VM's threads.
 pub fn begin(session: &Session, jni: &Env<'_>, structs: &Structs, memory: Memory, env: usize) {
-    if !session.plan().is_some_and(|plan| plan.publishes()) {
-        return;
-    }
+    let Some(wanted) = wanted(session) else { return };
     // Without it, samples walk the stack.
-    let found = || Published::new(session, jni, structs, memory, env).ok().flatten();
-    let published = PUBLISHED.get_or_init(found);
+    let found = || Published::new(session, jni, structs, memory, (env, wanted)).ok().flatten();
+    let published = of(wanted as u8).and_then(|place| place.get_or_init(found).as_ref());
     jni.clear_exception();
-    ON.store(published.is_some(), Ordering::Release);
+    ON.store(if published.is_some() { wanted as u8 } else { 0 }, Ordering::Release);
 }
 
 /// Nothing is instrumented any more.
 pub fn end() {
-    ON.store(false, Ordering::Release);
+    ON.store(0, Ordering::Release);
 }
 
 /// The slot that the thread with this environment has published, as an offset in the arena; `None` if it has none. For
@@ -94,11 +115,18 @@ pub fn slot_of(arena: &ArenaWriter, env: &Env<'_>, thread: Thread<'_>) -> Option
     arena.slot_in_tree(slot.cast_unsigned())
 }
 
+/// Whether the stacks that samples would be walked to are those that are published, from the thread's first method on.
+#[cfg(debug_assertions)]
+pub fn is_of_everything() -> bool {
+    ON.load(Ordering::Acquire) == For::Everything as u8
+}
+
+fn of(wanted: u8) -> Option<&'static OnceLock<Option<Published>>> {
+    PUBLISHED.get(usize::from(wanted).checked_sub(1)?)
+}
+
 fn get() -> Option<&'static Published> {
-    if !ON.load(Ordering::Acquire) {
-        return None;
-    }
-    PUBLISHED.get()?.as_ref()
+    of(ON.load(Ordering::Acquire))?.get()?.as_ref()
 }
 
 impl Published {
@@ -107,14 +135,14 @@ impl Published {
         jni: &Env<'_>,
         structs: &Structs,
         memory: Memory,
-        env: usize,
+        (env, wanted): (usize, For),
     ) -> Result<Option<Published>, Error> {
         let Some(objects) = ThreadObjects::of(structs, jni, memory)? else { return Ok(None) };
         let thread = jni.find_class(c"java/lang/Thread")?;
-        let place = if session.is_direct() {
+        let place = if session.is_direct() && wanted == For::Everything {
             Place::Field(jni.field(thread, c"quipuSlot", c"J")?)
         } else {
-            let Some(cursors) = Cursors::new(jni)? else { return Ok(None) };
+            let Some(cursors) = Cursors::new(jni, wanted)? else { return Ok(None) };
             Place::Cursor(cursors)
         };
         Ok(Some(Published { objects, env, place }))
@@ -122,7 +150,11 @@ impl Published {
 }
 
 impl Cursors {
-    fn new(env: &Env<'_>) -> Result<Option<Cursors>, Error> {
+    fn new(env: &Env<'_>, wanted: For) -> Result<Option<Cursors>, Error> {
+        let (slot, of) = match wanted {
+            For::Everything => (c"slot", c"slotOf"),
+            For::Roots => (c"below", c"belowOf"),
+        };
         let (thread, cursor) = (env.find_class(c"java/lang/Thread")?, env.find_class(c"java/quipu/Cursor")?);
         let probe = env.find_class(c"java/quipu/Probe")?;
         let table = env.static_field(probe, c"TABLE", c"[Ljava/quipu/Cursor;")?;
@@ -138,8 +170,8 @@ impl Cursors {
             first,
             tid: env.field(thread, c"tid", c"J")?.offset(),
             owner: env.field(cursor, c"owner", c"Ljava/lang/Thread;")?.offset(),
-            slot: env.field(cursor, c"slot", c"J")?.offset(),
-            of: env.static_method(probe, c"slotOf", c"(Ljava/lang/Thread;)J")?,
+            slot: env.field(cursor, slot, c"J")?.offset(),
+            of: env.static_method(probe, of, c"(Ljava/lang/Thread;)J")?,
             probe: env.new_global(probe)?,
         }))
     }

@@ -153,7 +153,7 @@ pub fn feed(
         }
     }
     let metrics = if counts.measured.any() {
-        Metrics::of(contents, methods, &live, builder)
+        Metrics::of(contents, methods, &live, &counts.clock, builder)
     } else {
         Metrics::default()
     };
@@ -294,10 +294,16 @@ fn site_of_slot(methods: &Methods, method: u32, slot: u16) -> i32 {
 
 impl Metrics {
     /// The metrics that the nodes which have counted something have; without any, those that the methods would have.
-    fn of(contents: &Contents<'_>, methods: &Methods, live: &[bool], builder: &mut Builder) -> Metrics {
+    fn of(
+        contents: &Contents<'_>,
+        methods: &Methods,
+        live: &[bool],
+        clock: &Clock,
+        builder: &mut Builder,
+    ) -> Metrics {
         let counted = contents.nodes.iter().zip(live).filter(|(_, live)| **live);
         if contents.facts(b"kind").any(|kind| kind == b"root") {
-            return Metrics { times: Some(Times::declare(builder)), ..Metrics::default() };
+            return Metrics { times: Some(Times::declare(builder, clock)), ..Metrics::default() };
         }
         let methods_of_nodes = counted.filter_map(|(node, _)| methods.with_id(node.method));
         let untimed = methods_of_nodes.filter(|method| method.timed.is_none());

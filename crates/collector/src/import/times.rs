@@ -32,13 +32,16 @@ pub struct Clock {
     /// How far what was measured at the end is from that at the beginning.
     drift: u64,
     is_known: bool,
+    /// Whether no clock was looked at: samples tell times.
+    sampled: bool,
 }
 
 impl Clock {
     /// What the arena says.
     pub fn read(contents: &Contents<'_>) -> Clock {
         let cost = |key| contents.facts(key).filter_map(numbers).last();
-        Clock::of(cost(b"root.cost.before"), cost(b"root.cost.after"))
+        let sampled = contents.facts(b"root.time").last().is_some_and(|time| time == b"sampled");
+        Clock { sampled, ..Clock::of(cost(b"root.cost.before"), cost(b"root.cost.after")) }
     }
 
     /// What was measured before and after. Other processes can only make it more: the lesser counts.
@@ -47,7 +50,7 @@ impl Clock {
         let least = [before, after].into_iter().flatten().min_by_key(sum);
         let Some([within, outside, counted, spread]) = least else { return Clock::default() };
         let drift = before.zip(after).map_or(0, |(before, after)| sum(&before).abs_diff(sum(&after)));
-        Clock { within, outside, counted, spread, drift, is_known: true }
+        Clock { within, outside, counted, spread, drift, is_known: true, sampled: false }
     }
 
     /// How far what a call takes may be from what was measured.
@@ -68,6 +71,12 @@ fn numbers(text: &[u8]) -> Option<[u64; 4]> {
 /// The metrics.
 pub struct Times {
     calls: MetricId,
+    by_clock: Option<ByClock>,
+}
+
+/// Those that there are if clocks were looked at.
+#[derive(Clone, Copy)]
+struct ByClock {
     raw: MetricId,
     taken: MetricId,
     error: MetricId,
@@ -75,13 +84,11 @@ pub struct Times {
 
 impl Times {
     /// Adds them to a profile.
-    pub fn declare(builder: &mut Builder) -> Times {
-        Times {
-            calls: builder.metric(MetricSpec::calls()),
-            raw: builder.metric(MetricSpec::exact(RAW, Unit::Nanoseconds)),
-            taken: builder.metric(MetricSpec::exact(TAKEN, Unit::Nanoseconds)),
-            error: builder.metric(MetricSpec::exact(ERROR, Unit::Nanoseconds)),
-        }
+    pub fn declare(builder: &mut Builder, clock: &Clock) -> Times {
+        let calls = builder.metric(MetricSpec::calls());
+        let mut of = |name| builder.metric(MetricSpec::exact(name, Unit::Nanoseconds));
+        let by_clock = (!clock.sampled).then(|| ByClock { raw: of(RAW), taken: of(TAKEN), error: of(ERROR) });
+        Times { calls, by_clock }
     }
 
     /// Adds what a node has, and what it cost.
@@ -95,18 +102,19 @@ impl Times {
         is_root: bool,
     ) {
         builder.add(here, self.calls, calls);
-        builder.add(here, self.raw, time);
+        let Some(ByClock { raw, taken, error }) = self.by_clock else { return };
+        builder.add(here, raw, time);
         let (within, outside) = if own.0 { (clock.within, clock.outside) } else { (0, clock.counted) };
-        builder.add(here, self.taken, nanos(calls, within));
-        let error = nanos(calls, clock.uncertain());
+        builder.add(here, taken, nanos(calls, within));
+        let uncertain = nanos(calls, clock.uncertain());
         if own.0 {
-            builder.add(here, self.error, error);
+            builder.add(here, error, uncertain);
         }
         if !is_root {
             // What calls a root was never measured.
             let caller = builder.parent(here);
-            builder.add(caller, self.taken, nanos(calls, outside));
-            builder.add(caller, self.error, error);
+            builder.add(caller, taken, nanos(calls, outside));
+            builder.add(caller, error, uncertain);
         }
     }
 }
@@ -118,6 +126,10 @@ fn nanos(calls: u64, picos: u64) -> u64 {
 /// Adds `time`. A context that would have less than none owes the difference to its caller, as far as that has some: sums are
 /// right, and what cannot be paid is told.
 pub fn correct(profile: &mut Profile, clock: &Clock) {
+    if profile.run.extra.iter().any(|(key, _)| key == INSTRUMENTED) {
+        let ran = methods_that_ran(profile).to_string();
+        profile.run.extra.push((RAN.to_owned(), ran));
+    }
     let (Some(raw), Some(taken)) = (profile.metric(RAW), profile.metric(TAKEN)) else { return };
     let spec = MetricSpec { name: TIME.to_owned(), ..raw.spec().clone() };
     let mut owed = taken.values().to_vec();
@@ -135,10 +147,6 @@ pub fn correct(profile: &mut Profile, clock: &Clock) {
         }
     }
     profile.add_metric(spec, times);
-    if profile.run.extra.iter().any(|(key, _)| key == INSTRUMENTED) {
-        let ran = methods_that_ran(profile).to_string();
-        profile.run.extra.push((RAN.to_owned(), ran));
-    }
     let cost = &mut profile.run.cost;
     if !clock.is_known {
         cost.push(
@@ -181,14 +189,14 @@ mod tests {
     /// A root that calls a method a thousand times, which takes 5 us as the clock says; and a clock that takes 1 ns in each.
     fn corrected(within: u64, outside: u64, is_known: bool) -> Profile {
         let mut builder = Builder::with_capacity(4);
-        let times = Times::declare(&mut builder);
+        let clock = Clock { within, outside, counted: 0, spread: 500, drift: 300, is_known, sampled: false };
+        let times = Times::declare(&mut builder, &clock);
         let thread = builder.thread(ThreadSpec::default());
         let mut method = |name| builder.method(MethodSpec { name, ..MethodSpec::default() });
         let (root, callee) = (method("root"), method("callee"));
         let thread = builder.root(thread);
         let root = builder.child(thread, root, UNKNOWN_SITE);
         let callee = builder.child(root, callee, UNKNOWN_SITE);
-        let clock = Clock { within, outside, counted: 0, spread: 500, drift: 300, is_known };
         for (node, calls, nanos) in [(root, 1, 8_000), (callee, 1000, 5_000)] {
             times.add(&mut builder, &clock, (calls, nanos), OwnClock(true), node, node == root);
         }

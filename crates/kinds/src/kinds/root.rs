@@ -17,21 +17,41 @@ pub static ROOT: Kind = Kind {
     },
     title: "One method and all that it calls",
     running: "calls and times below {}",
-    options: &[Setting {
-        default: Some("lazy"),
-        kinds: &["root"],
-        ..Setting::of(
-            "scheme",
-            Value::Choice(&[
-                ("lazy", "What a method calls is instrumented when the method first runs"),
-                (
-                    "eager",
-                    "Everything that can be reached from the root, in classes that are loaded, is instrumented at once",
-                ),
-            ]),
-            "When the methods below a root are instrumented",
-        )
-    }],
+    options: &[
+        Setting {
+            default: Some("lazy"),
+            kinds: &["root"],
+            ..Setting::of(
+                "scheme",
+                Value::Choice(&[
+                    ("lazy", "What a method calls is instrumented when the method first runs"),
+                    (
+                        "eager",
+                        "Everything that can be reached from the root, in classes that are loaded, is instrumented at once",
+                    ),
+                ]),
+                "When the methods below a root are instrumented",
+            )
+        },
+        Setting {
+            default: Some("clock"),
+            kinds: &["root"],
+            ..Setting::of(
+                "time",
+                Value::Choice(&[
+                    (
+                        "clock",
+                        "The clock is looked at where a method below a root is entered, and where it is left",
+                    ),
+                    (
+                        "sampled",
+                        "Calls are counted only, at a fifth of the cost; --cpu or --wall beside it take times, in the same contexts",
+                    ),
+                ]),
+                "Where the times of methods below a root come from",
+            )
+        },
+    ],
     excludes: &["exact", "bytecodes"],
     since: OLDEST_JAVA,
     flags: REWRITING,

@@ -4,6 +4,7 @@
 //! |---|---|---|---|
 //! | a root | enters itself below its caller, or begins a tree; notes when | publish a slot | put the caller's slot back, look at the clock, count the execution among those that took as long |
 //! | what a root reaches | nothing, if the thread is in no root; else the same | the same | the same |
+//! | any of these, if times are sampled | the same without the clock, but in roots | the same | the same |
 //! | what is tiny | counts the call, if the thread is in a root | – | – |
 //! | what loads or links classes | leaves the root | – | returns to it |
 //!
@@ -40,7 +41,10 @@ const REFLECTS: [(&[u8], &[u8]); 3] = [
 
 /// The instrument.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Timed;
+pub struct Timed {
+    /// Whether no clock is looked at but in roots: where threads are is sampled.
+    pub sampled: bool,
+}
 
 impl Timed {
     /// How it is called.
@@ -58,12 +62,13 @@ impl Instrument for Timed {
         _: &'p Plan,
         known: &'p dyn Known,
     ) -> Box<dyn Inserter + 'p> {
-        Box::new(TimedInserter { known, method: None })
+        Box::new(TimedInserter { known, sampled: self.sampled, method: None })
     }
 }
 
 struct TimedInserter<'p> {
     known: &'p dyn Known,
+    sampled: bool,
     method: Option<Begun>,
 }
 
@@ -75,8 +80,8 @@ enum Begun {
         cursor: u16,
         /// What was published when it was entered.
         before: u16,
-        /// Where time went when it was entered.
-        outer: u16,
+        /// Where time went when it was entered, if clocks tell it.
+        outer: Option<u16>,
         /// Where its own goes; 0 if the thread is in no root.
         slot: u16,
         /// Of a root its node, and when it was entered.
@@ -140,16 +145,21 @@ impl Inserter for TimedInserter<'_> {
             None | Some(Begun::Tiny) => return Ok(()),
             Some(Begun::Timed { cursor, before, outer, slot, root }) => {
                 publish(code, probes, &mut s, cursor, before)?;
-                s.aload(cursor).lload(slot).lload(outer);
-                let (name, descriptor) = match root {
-                    Some([node, entered]) => {
-                        s.lload(node).lload(entered);
-                        ("leaveRoot", "(@JJJJ)V")
-                    }
-                    None => ("leave", "(@JJ)V"),
+                let left = match (outer, root) {
+                    (Some(_), Some(_)) => Some(("leaveRoot", "(@JJJJ)V")),
+                    (None, Some(_)) => Some(("leaveRoot", "(@JJJ)V")),
+                    (Some(_), None) => Some(("leave", "(@JJ)V")),
+                    // What is published is all there is to it.
+                    (None, None) => None,
                 };
-                let descriptor = probes.with_cursor(descriptor);
-                probes.call_class(RUNTIME, code.pool(), &mut s, name, &descriptor)?;
+                if let Some((name, descriptor)) = left {
+                    s.aload(cursor).lload(slot);
+                    for time in outer.into_iter().chain(root.into_iter().flatten()) {
+                        s.lload(time);
+                    }
+                    let descriptor = probes.with_cursor(descriptor);
+                    probes.call_class(RUNTIME, code.pool(), &mut s, name, &descriptor)?;
+                }
             }
             Some(Begun::Aside { cursor, before }) => {
                 publish(code, probes, &mut s, cursor, before)?;
@@ -177,12 +187,12 @@ impl TimedInserter<'_> {
         let mut s = Snippet::new();
         let cursor = find_cursor(edit, &mut s)?;
         let code = &mut edit.code;
-        let [before, outer, slot, node] = [
-            code.new_local(VerificationType::Long)?,
+        let [before, slot, node] = [
             code.new_local(VerificationType::Long)?,
             code.new_local(VerificationType::Long)?,
             code.new_local(VerificationType::Long)?,
         ];
+        let outer = if self.sampled { None } else { Some(code.new_local(VerificationType::Long)?) };
         let call = |code: &mut CodeEditor<'_, '_, '_>, s: &mut Snippet, name: &str, descriptor: &str| {
             probes.call_class(RUNTIME, code.pool(), s, name, &probes.with_cursor(descriptor))
         };
@@ -193,10 +203,18 @@ impl TimedInserter<'_> {
         s.aload(cursor);
         call(code, &mut s, "published", "(@)J")?;
         s.lstore(before).aload(cursor);
-        call(code, &mut s, "running", "(@)J")?;
-        s.lstore(outer).aload(cursor);
+        if let Some(outer) = outer {
+            call(code, &mut s, "running", "(@)J")?;
+            s.lstore(outer).aload(cursor);
+        }
         probes.word(code.pool(), &mut s, edit.id)?;
-        call(code, &mut s, if timing == Timing::Root { "enterRoot" } else { "enter" }, "(@I)J")?;
+        let enter = match (timing, self.sampled) {
+            (Timing::Root, false) => "enterRoot",
+            (Timing::Root, true) => "passRoot",
+            (Timing::Below, false) => "enter",
+            (Timing::Below, true) => "pass",
+        };
+        call(code, &mut s, enter, "(@I)J")?;
         s.lstore(slot).aload(cursor).lload(slot);
         call(code, &mut s, "open", "(@J)J")?;
         s.lstore(node);
@@ -204,7 +222,7 @@ impl TimedInserter<'_> {
         if timing == Timing::Root {
             let entered = code.new_local(VerificationType::Long)?;
             s.aload(cursor).lload(slot);
-            call(code, &mut s, "entered", "(@J)J")?;
+            call(code, &mut s, if self.sampled { "enteredNow" } else { "entered" }, "(@J)J")?;
             s.lstore(entered);
             root = Some([node, entered]);
         }

@@ -22,8 +22,7 @@ fn below(profile: &Profile, root: &str) -> BTreeMap<Vec<String>, u64> {
         let names = tree.path(node).into_iter().filter_map(|node| tree.method(node));
         let names: Vec<String> = names.map(|method| profile.method_name(method)).collect();
         let Some(at) = names.iter().position(|name| name == root) else { continue };
-        let own: Vec<String> =
-            names.into_iter().skip(at).filter(|name| name.starts_with(program)).collect();
+        let own: Vec<String> = names.into_iter().skip(at).filter(|name| name.starts_with(program)).collect();
         let is_own = tree.method(node).is_some_and(|m| profile.method_name(m).starts_with(program));
         if is_own && calls[node as usize] > 0 {
             *found.entry(own).or_insert(0) += calls[node as usize];
@@ -134,6 +133,44 @@ fn corrected_times_are_those_that_the_program_takes() {
         let itself = own(["Subgraph.timed", "Subgraph.timed"]) + own(["[main]", "Subgraph.timed"]);
         assert!(itself < own(["Subgraph.eighty", "Subgraph.took"]), "{itself} ns of getters; {}", run.said());
     });
+}
+
+/// Calls are counted, and samples are in the contexts that threads have published: these begin at the root.
+#[test]
+fn times_can_be_sampled() {
+    let program = Program::new("Subgraph").arguments(["1", "1", "3000"]);
+    let options = ["--root", "Subgraph.timed", "--time", "sampled", "--cpu", "1000"];
+    program.quipu(options).on_every_jdk(|run| {
+        assert_whole(run);
+        let (profile, tree) = (run.profile(), run.profile().tree());
+        assert!(profile.metric("time").is_none() && profile.metric("time.raw").is_none());
+        let of = |metric: &str, path: &[&str]| -> u64 {
+            let values = profile.metric(metric).expect("it is there").values();
+            let is_it = |&node: &u32| {
+                let names = tree.path(node).into_iter().filter_map(|node| tree.method(node));
+                names.map(|method| profile.method_name(method)).eq(path.iter().copied())
+            };
+            (0..tree.len() as u32).filter(is_it).map(|node| values[node as usize]).sum()
+        };
+        assert_eq!(of("calls", &["Subgraph.timed", "Subgraph.getter"]), 3000 * 2000);
+        let spins = ["Subgraph.five", "Subgraph.twenty", "Subgraph.eighty"].map(|spins| {
+            let path = ["Subgraph.timed", spins, "Subgraph.took"];
+            assert_eq!(of("calls", &path), 3000);
+            of("cpu", &path)
+        });
+        let [five, twenty, eighty] = spins;
+        assert!(eighty > twenty && twenty > five && eighty > (five + twenty) * 2, "{spins:?} {}", run.said());
+        assert_eq!(profile.metric("executions").expect("executions").total(), 3000);
+    });
+}
+
+#[test]
+fn sampled_times_need_samples() {
+    let program = Program::new("Subgraph").arguments(["1", "1"]);
+    let run = program
+        .quipu(["--root", ROOT, "--time", "sampled"])
+        .run(&quipu_e2e::jdks::find().pop().expect("a JDK"));
+    assert!(run.said().contains("need cpu or wall beside root"), "{}", run.said());
 }
 
 #[test]

@@ -43,6 +43,7 @@ fn again_and_again(jdk: &Jdk, main: &str) {
         &["--root", "Rooted.round"],
         &["--root", "Rooted.round", "--scheme", "eager"],
         &["--root", "Rooted.round", "--cpu", "500"],
+        &["--root", "Rooted.round", "--time", "sampled", "--wall", "50"],
         &["--root", "Rooted.round", "--alloc", "all"],
     ] {
         let (profile, _) = attach(&working, options);
@@ -161,7 +162,8 @@ fn bytes_of(jdk: &Jdk, working: &Working, class: &str) -> String {
     jcmd.args([&working.id(), "JVMTI.agent_load"]).arg(&jar).arg(format!("{class},{}", out.display()));
     let output = jcmd.output().expect("jcmd runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-    std::fs::read_to_string(&out).unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&output.stdout)))
+    std::fs::read_to_string(&out)
+        .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&output.stdout)))
 }
 
 #[test]

@@ -220,7 +220,8 @@ impl<H> Graph<H> {
         let class = self.number(name);
         for above in supers {
             let above = self.number(above);
-            let is_new = self.mirrors.get_mut(class as usize).is_some_and(|mirror| add(&mut mirror.supers, above));
+            let is_new =
+                self.mirrors.get_mut(class as usize).is_some_and(|mirror| add(&mut mirror.supers, above));
             if let Some(mirror) = self.mirrors.get_mut(above as usize).filter(|_| is_new) {
                 mirror.subs.push(class);
             }
@@ -254,7 +255,7 @@ impl<H> Graph<H> {
             let is_abstract = method.is(access::ABSTRACT);
             let found = Found { class, name, is_abstract };
             let refused = if is_abstract { None } else { refused(&method) };
-            for root in self.roots.iter_mut().filter(|root| fits(root)) {
+            for root in self.roots.iter_mut().filter(|root| fits(&**root)) {
                 match &refused {
                     Some(why) => root.refuse(why),
                     None => {
@@ -362,7 +363,11 @@ impl<H> Graph<H> {
             }
         }
         for root in self.roots.iter_mut().filter(|_| is_root) {
-            if root.found.iter().any(|found| found.class == class && name.is_none_or(|name| found.name == name)) {
+            if root
+                .found
+                .iter()
+                .any(|found| found.class == class && name.is_none_or(|name| found.name == name))
+            {
                 root.refuse(why);
             }
         }
@@ -431,18 +436,20 @@ impl<H> Graph<H> {
     fn is_met(&self, Found { class, name, is_abstract }: Found) -> bool {
         let is_root = |class: Number| {
             let methods = self.mirror(class).and_then(|mirror| mirror.methods.as_deref()).unwrap_or_default();
-            methods.iter().any(|mark| {
-                mark.name == name && mark.wanted == Some(Timing::Root) && mark.is_at_work()
-            })
+            methods
+                .iter()
+                .any(|mark| mark.name == name && mark.wanted == Some(Timing::Root) && mark.is_at_work())
         };
         if !is_abstract {
             return is_root(class);
         }
-        self.below(class).into_iter().any(|below| is_root(below) || self.above(below).into_iter().any(is_root))
+        self.below(class)
+            .into_iter()
+            .any(|below| is_root(below) || self.above(below).into_iter().any(is_root))
     }
 
     /// Methods of classes that are loaded and may have a root, for what their names tell: `Orders.place`.
-    pub fn methods_near(&mut self, pattern: &Pattern, declares: &mut Declares<'_, H>) -> Vec<Vec<u8>> {
+    pub fn methods_near(&self, pattern: &Pattern, declares: &mut Declares<'_, H>) -> Vec<Vec<u8>> {
         let fits = |&(name, mirror): &(&Box<[u8]>, &Mirror<H>)| mirror.is_loaded && pattern.class(name);
         let fitting = self.names.iter().zip(&self.mirrors).filter(fits).take(MOST_LOOKED_AT);
         let mut found: Vec<Vec<u8>> = Vec::new();
@@ -679,7 +686,7 @@ impl<H> Graph<H> {
         for class in 0..self.mirrors.len() as Number {
             let Some(mirror) = self.mirrors.get_mut(class as usize) else { continue };
             let before = gone.len();
-            gone.extend(mirror.handles.extract_if(.., |handle| !is_alive(handle)));
+            gone.extend(mirror.handles.extract_if(.., |handle| !is_alive(&*handle)));
             if gone.len() > before && mirror.handles.is_empty() && mirror.is_out_of_reach() {
                 self.forget(class);
             }
@@ -695,7 +702,7 @@ impl<H> Graph<H> {
             }
         }
         if let Some(name) = self.names.get_mut(class as usize) {
-            self.numbers.remove(name);
+            self.numbers.remove(&**name);
             *name = Box::default();
             self.free.push(class);
         }
@@ -929,7 +936,10 @@ mod tests {
         }
         assert!(graph.names.len() < 2 * SWEEP + 10, "{}", graph.names.len());
         let (a, kept) = (graph.number(b"A"), graph.number(b"Made7"));
-        assert!(graph.mirrors[a as usize].subs.contains(&kept) && graph.mirrors[a as usize].subs.len() <= SWEEP + 1);
+        assert!(
+            graph.mirrors[a as usize].subs.contains(&kept)
+                && graph.mirrors[a as usize].subs.len() <= SWEEP + 1
+        );
     }
 
     #[test]

@@ -28,6 +28,7 @@ use crate::not_included;
 use crate::options::Options;
 use crate::own_thread;
 use crate::session::Session;
+use crate::stacks;
 use crate::start;
 use graph::Declares;
 use patterns::{Named, Pattern};
@@ -50,13 +51,19 @@ pub struct Root {
     on: AtomicBool,
     /// How often a thread went on before what it was about to call was instrumented.
     late: AtomicU64,
+    /// Whether times are those of samples.
+    sampled: AtomicBool,
     /// The roots, as they were named.
     names: Mutex<Vec<String>>,
 }
 
 /// The only one.
-pub static ROOT: Root =
-    Root { on: AtomicBool::new(false), late: AtomicU64::new(0), names: Mutex::new(Vec::new()) };
+pub static ROOT: Root = Root {
+    on: AtomicBool::new(false),
+    late: AtomicU64::new(0),
+    sampled: AtomicBool::new(false),
+    names: Mutex::new(Vec::new()),
+};
 
 /// What the VM calls a class, as long as it is not gone.
 type Handle = Weak<kind::Class>;
@@ -96,6 +103,11 @@ impl Root {
     fn is_on(&self) -> bool {
         self.on.load(Ordering::Acquire)
     }
+
+    /// Whether samples find their contexts in what threads have published below roots.
+    pub fn is_sampled(&self) -> bool {
+        self.is_on() && self.sampled.load(Ordering::Acquire)
+    }
 }
 
 impl Engine for Root {
@@ -122,6 +134,15 @@ impl Engine for Root {
             }
             return rewrite_pending(session, env).map_err(|e| e.to_string());
         }
+        let sampled = options.chosen.get("time") == Some("sampled");
+        let clocks = [&quipu_kinds::CPU, &quipu_kinds::WALL];
+        if sampled && !stacks::current().any() && !clocks.iter().any(|clock| options.chosen.has(clock.name()))
+        {
+            return Err(
+                "times that are sampled need cpu or wall beside root, which take the samples".to_owned()
+            );
+        }
+        self.sampled.store(sampled, Ordering::Release);
         *lock(&self.names) = names;
         let eager = options.chosen.get("scheme") == Some("eager");
         self.begin(session, env, options, (roots, eager)).map_err(|e| {
@@ -143,9 +164,11 @@ impl Engine for Root {
         runtime::open(env, false).map_err(|e| e.to_string())?;
         self.tell(session, env);
         let taken_out = self.take_out(session, env);
-        // Nobody but who asked for the end waits for this.
-        calibration::wait(session);
-        calibration::end(session, env);
+        if !self.sampled.load(Ordering::Acquire) {
+            // Nobody but who asked for the end waits for this.
+            calibration::wait(session);
+            calibration::end(session, env);
+        }
         taken_out.map_err(|e| e.to_string())
     }
 
@@ -208,7 +231,9 @@ impl Engine for Root {
     fn vm_ends(&self, env: &Env<'_>) {
         let (true, Some(session)) = (self.is_on(), Session::get()) else { return };
         self.tell(session, env);
-        calibration::end(session, env);
+        if !self.sampled.load(Ordering::Acquire) {
+            calibration::end(session, env);
+        }
     }
 }
 
@@ -248,7 +273,8 @@ impl Root {
             |plan| Plan::clone(plan),
         );
         plan.others.retain(|other| other.name() != Timed::NAME);
-        plan.others.push(Arc::new(Timed));
+        let sampled = self.sampled.load(Ordering::Acquire);
+        plan.others.push(Arc::new(Timed { sampled }));
         session.set_plan(Some(plan));
         session.listen(Listener::Roots, sys::JVMTI_EVENT_CLASS_PREPARE, true)?;
         session.listen(Listener::Instrumentation, sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)?;
@@ -268,7 +294,12 @@ impl Root {
             return Err(error);
         }
         runtime::open(env, true)?;
-        calibration::begin(session, env);
+        if sampled {
+            session.note("root.time", "sampled");
+            stacks::instrumented(session, env);
+        } else {
+            calibration::begin(session, env);
+        }
         session.note("start.nanos", &began.elapsed().as_nanos().to_string());
         Ok(())
     }
@@ -315,6 +346,7 @@ impl Root {
         let rest = rest.filter(|rest| rest.counts() || !rest.others.is_empty());
         let is_last = rest.is_none();
         session.set_plan(rest);
+        stacks::instrumented(session, env);
         let restored = rewrite_pending(session, env);
         if is_last {
             session.listen(Listener::Instrumentation, sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, false)?;
@@ -509,8 +541,10 @@ fn with_graph<R>(
 fn declared(session: &Session, env: &Env<'_>, handles: &[Handle]) -> Option<Vec<Vec<u8>>> {
     let mut found = Vec::new();
     for class in handles.iter().filter_map(|weak| env.upgrade(weak)) {
-        let is_initialised =
-            session.jvmti.class_status(class).is_ok_and(|status| status & sys::JVMTI_CLASS_STATUS_INITIALIZED != 0);
+        let is_initialised = session
+            .jvmti
+            .class_status(class)
+            .is_ok_and(|status| status & sys::JVMTI_CLASS_STATUS_INITIALIZED != 0);
         for method in session.jvmti.class_methods(class).unwrap_or_default() {
             if let Ok(named) = session.jvmti.method_name(method) {
                 let name = [named.name.as_bytes(), named.descriptor.as_bytes()].concat();
@@ -532,12 +566,16 @@ fn internal(signature: &[u8]) -> Option<&[u8]> {
 fn may_have(session: &Session, env: &Env<'_>, handles: &[Handle], pattern: &Pattern) -> bool {
     handles.iter().filter_map(|weak| env.upgrade(weak)).any(|class| {
         if let Some(file) = pattern.file() {
-            return session.jvmti.source_file_name(class).is_ok_and(|name| name.as_bytes() == file.as_bytes());
+            return session
+                .jvmti
+                .source_file_name(class)
+                .is_ok_and(|name| name.as_bytes() == file.as_bytes());
         }
         let Ok(methods) = session.jvmti.class_methods(class) else { return true };
-        methods.into_iter().filter_map(|method| session.jvmti.method_name(method).ok()).any(|named| {
-            pattern.signature(named.name.as_bytes(), named.descriptor.as_bytes())
-        })
+        methods
+            .into_iter()
+            .filter_map(|method| session.jvmti.method_name(method).ok())
+            .any(|named| pattern.signature(named.name.as_bytes(), named.descriptor.as_bytes()))
     })
 }
 
