@@ -183,7 +183,9 @@ fn heaviest(profile: &Profile, nodes: &[NodeId], values: &[u64]) -> Option<Strin
             }
             at = tree.parents()[at as usize];
         }
-        *by_method.entry(found?).or_default() += values[node as usize];
+        // What is told of a thread alone has no method above it.
+        let Some(method) = found else { continue };
+        *by_method.entry(method).or_default() += values[node as usize];
     }
     let (&method, _) = by_method.iter().max_by_key(|(_, value)| **value)?;
     Some(profile.method_name(method))

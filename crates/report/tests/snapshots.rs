@@ -3,7 +3,7 @@
 mod common;
 
 use common::{about, locked, profile, rooted, sample, sampled, survivors};
-use quipu_profile::{Matching, On, Profile};
+use quipu_profile::{Builder, Matching, MethodFlags, MethodSpec, MetricSpec, On, Profile, ThreadSpec, Unit};
 use quipu_report::{By, DiffOptions, Narrowing, Options, Style};
 
 fn options(by: By) -> Options {
@@ -78,6 +78,31 @@ fn locks_of_a_class_come_together() {
     let json = quipu_report::json(&locked(), &inside).unwrap();
     assert_eq!(json.matches("\"group\":\"java.util.concurrent.locks.ReentrantLock\"").count(), 3, "{json}");
     assert_eq!(json.matches("\"group\"").count(), 3, "{json}");
+}
+
+/// A wait of which no stack could be had is a leaf right below its thread; the others of the lock still say who waits for it.
+#[test]
+fn a_wait_without_a_stack_does_not_hide_who_else_waits() {
+    let mut b = Builder::new();
+    let time = b.metric(MetricSpec::exact("lock.time", Unit::Nanoseconds));
+    let thread = b.thread(ThreadSpec { name: "main", ..Default::default() });
+    let waiter = MethodSpec { class: "app.Foo", name: "enter", descriptor: "()V", ..Default::default() };
+    let lock = MethodSpec {
+        class: "app.Lock",
+        name: "[lock]",
+        descriptor: "@1",
+        flags: MethodFlags::DETAIL,
+        ..Default::default()
+    };
+    let (waiter, lock, root) = (b.method(waiter), b.method(lock), b.root(thread));
+    let waiter = b.push(root, waiter, -1);
+    for parent in [root, waiter] {
+        let leaf = b.push(parent, lock, -1);
+        b.add(leaf, time, 7);
+    }
+    let profile = b.finish();
+    let json = quipu_report::json(&profile, &options(By::Lock)).unwrap();
+    assert!(json.contains("\"waiter\":\"app.Foo.enter\""), "{json}");
 }
 
 /// A class of objects is shown in the tree, and is its method's elsewhere.
