@@ -142,11 +142,16 @@ fn thread(told: Told) -> Option<Thread> {
     if let Some(Wait { how: How::Notification | How::Monitor, lock, .. }) = &waits_for {
         holds.retain(|held| held != lock);
     }
+    // Before JDK 25 it is not said; then all begin in the same method. Of those without a stack, platform threads have a name.
+    let begins_as_virtual = || match told.stack.last() {
+        Some(oldest) => oldest.contains("VirtualThread.run("),
+        None => told.name.is_empty(),
+    };
+    let is_virtual = told.is_virtual.unwrap_or_else(|| told.state.is_none() && begins_as_virtual());
     Some(Thread {
         name: told.name,
         id: Some(id),
-        // Before JDK 25 it is not said. Platform threads are in the other dump, but for those that began since.
-        is_virtual: told.is_virtual.unwrap_or(told.state.is_none()),
+        is_virtual,
         daemon: true,
         state: told.state.unwrap_or_else(|| if parked { "WAITING" } else { "" }.to_owned()),
         waits_for,

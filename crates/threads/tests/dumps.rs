@@ -160,9 +160,11 @@ fn virtual_threads_are_added() {
     // As JDK 21 writes it, and as JDK 25 does.
     let json = r#"{"threadDump":{"processId":"7","threadContainers":[{"container":"<root>","threads":[
         {"tid":"1","name":"main","stack":["a.B.c(B.java:1)"]},
-        {"tid":"31","name":"","stack":["java.base/java.lang.VirtualThread.park(VirtualThread.java:582)","A.b(A.java:1)"]},
+        {"tid":"31","name":"","stack":["java.base/java.lang.VirtualThread.park(VirtualThread.java:582)","A.b(A.java:1)",
+            "java.base/java.lang.VirtualThread.run(VirtualThread.java:309)"]},
+        {"tid":33,"name":"later","stack":["A.b(A.java:1)","java.base/java.lang.Thread.run(Thread.java:1583)"]},
         {"tid":32,"name":"v","state":"WAITING","virtual":true,"stack":[]}]}]}}"#;
-    assert_eq!(dump.add_virtual(json).unwrap(), 2);
+    assert_eq!(dump.add_virtual(json).unwrap(), 3, "with a platform thread that began since");
     let added: Vec<_> = dump.threads.iter().filter(|thread| thread.is_virtual).collect();
     assert_eq!(added.iter().map(|thread| thread.id).collect::<Vec<_>>(), [Some(31), Some(32)]);
     assert!(added.iter().all(|thread| thread.state == "WAITING"));
