@@ -22,6 +22,7 @@ pub mod jdks;
 mod child;
 mod compare;
 mod counts;
+mod disk;
 pub mod intrinsics;
 mod library;
 pub mod oracle;
@@ -34,6 +35,7 @@ mod working;
 pub use child::{Child, Command};
 pub use compare::{Comparison, compare, differences, sample_differences};
 pub use counts::{Counts, ThreadCounts};
+pub use disk::with_disk_of;
 pub use jdks::Jdk;
 pub use library::library;
 pub use program::{

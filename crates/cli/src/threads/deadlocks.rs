@@ -8,7 +8,7 @@ use quipu_threads::Dump;
 use quipu_threads::deadlock::{self, Deadlock, Orphaned, Owner};
 use serde_json::json;
 
-use super::{Asked, text};
+use super::{Asked, Written, text, warn_of_virtual};
 use crate::attach::find;
 use crate::exit::{DONE, Failure, GATE};
 
@@ -94,7 +94,14 @@ impl Deadlocks {
     /// Looks once; the exit status if that was all.
     fn look(&self, asked: &Asked<'_>) -> anyhow::Result<Option<u8>> {
         let dump = asked.platform()?;
-        let written = asked.written_threads()?;
+        let written = match asked.written_threads()? {
+            Written::Whole(written) => Some(written),
+            Written::Failed(why) => {
+                warn_of_virtual(&why);
+                None
+            }
+            Written::Never => None,
+        };
         let mut found = Found { circles: deadlock::find(&dump), orphaned: Vec::new(), unsure: Vec::new() };
         if let Some(written) = &written {
             found.circles.extend(self.circles_of_virtual(asked, written)?);
@@ -116,7 +123,7 @@ impl Deadlocks {
             return Ok(circles);
         }
         std::thread::sleep(HANDED_ON);
-        let later = asked.written_threads()?.unwrap_or_default();
+        let Written::Whole(later) = asked.written_threads()? else { return Ok(Vec::new()) };
         let still = deadlock::find(&later);
         let same = |one: &Deadlock<'_>, other: &Deadlock<'_>| {
             one.circle.len() == other.circle.len()
@@ -150,8 +157,15 @@ impl Deadlocks {
         if orphaned.is_empty() {
             return Ok(());
         }
-        // Before JDK 21 there are no virtual threads.
-        let written = asked.written_threads()?.unwrap_or_default();
+        let written = match asked.written_threads()? {
+            Written::Whole(written) => written,
+            Written::Never => Dump::default(),
+            // Any of them may be held by a virtual thread.
+            Written::Failed(_) => {
+                found.unsure.extend(orphaned);
+                return Ok(());
+            }
+        };
         for orphan in orphaned {
             match deadlock::owner(&orphan, dump, &written) {
                 Owner::Ended => found.orphaned.push(orphan),

@@ -90,43 +90,80 @@ impl Asked<'_> {
     /// The same, and virtual ones where there are any.
     fn whole(&self) -> anyhow::Result<Dump> {
         let mut dump = self.platform()?;
-        // Before JDK 21 there is no such command, and there are no virtual threads.
-        if let Some(json) = self.written()? {
-            dump.add_virtual(&json).map_err(Failure::target)?;
+        match self.written()? {
+            // It has some of its threads or none, where it cannot be read.
+            Written::Whole(json) => match dump.add_virtual(&json) {
+                Ok(_) => {}
+                Err(error) => warn_of_virtual(&error),
+            },
+            Written::Failed(why) => warn_of_virtual(&why),
+            Written::Never => {}
         }
         Ok(dump)
     }
 
     /// All threads, one after the other.
     fn fast(&self) -> anyhow::Result<Dump> {
-        let Some(json) = self.written()? else {
-            return Err(Failure::target(
-                "this JVM can only tell of its threads while it stands still: --fast needs JDK 21 or later",
-            ));
-        };
         let mut dump = Dump::default();
-        dump.add_virtual(&json).map_err(Failure::target)?;
+        match self.written()? {
+            Written::Whole(json) => dump.add_virtual(&json).map_err(Failure::target)?,
+            Written::Failed(why) => return Err(Failure::target(why)),
+            Written::Never => {
+                return Err(Failure::target(
+                    "this JVM can only tell of its threads while it stands still: --fast needs JDK 21 or later",
+                ));
+            }
+        };
         Ok(dump)
     }
 
-    /// All threads, one after the other, with the locks that are told there; `None` if the JVM cannot.
-    fn written_threads(&self) -> anyhow::Result<Option<Dump>> {
-        let written = self.written()?;
-        written.map(|json| Dump::written(&json).map_err(Failure::target)).transpose()
+    /// All threads, one after the other, with the locks that are told there.
+    fn written_threads(&self) -> anyhow::Result<Written<Dump>> {
+        Ok(match self.written()? {
+            Written::Whole(json) => match Dump::written(&json) {
+                Ok(dump) => Written::Whole(dump),
+                Err(error) => Written::Failed(error.to_string()),
+            },
+            Written::Failed(why) => Written::Failed(why),
+            Written::Never => Written::Never,
+        })
     }
 
     fn channel(&self) -> Attach<'_> {
         Attach::new(self.target).with_timeout(self.timeout)
     }
 
-    /// What the JVM writes of all its threads; `None` if it cannot.
-    fn written(&self) -> anyhow::Result<Option<String>> {
-        let file = Answer::create(self.target).map_err(Failure::target)?;
+    /// What the JVM writes of all its threads.
+    fn written(&self) -> anyhow::Result<Written<String>> {
+        let file = match Answer::create(self.target) {
+            Ok(file) => file,
+            Err(error) => return Ok(Written::Failed(error.to_string())),
+        };
         let command = format!("Thread.dump_to_file -overwrite -format=json {}", file.path());
         match self.channel().jcmd(&command) {
-            Ok(_) => Ok(Some(file.whole(LARGEST)).filter(|text| !text.is_empty())),
-            Err(AttachError::Command { .. }) => Ok(None),
+            // A disk that is full is no error to the command.
+            Ok(said) if !said.contains("Created") => Ok(Written::Failed(format!(
+                "the JVM could not write them to {}: {}",
+                file.path(),
+                said.trim()
+            ))),
+            Ok(_) => Ok(Written::Whole(file.whole(LARGEST))),
+            Err(AttachError::Command { .. }) => Ok(Written::Never),
             Err(error) => Err(Failure::target(error)),
         }
     }
+}
+
+/// What the JVM writes of all its threads, or that read.
+enum Written<T> {
+    /// It did.
+    Whole(T),
+    /// It should have; why it did not.
+    Failed(String),
+    /// Before JDK 21 there is no such command, and there are no virtual threads.
+    Never,
+}
+
+fn warn_of_virtual(why: &dyn std::fmt::Display) {
+    eprintln!("quipu: virtual threads are left out: {why}");
 }

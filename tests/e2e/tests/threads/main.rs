@@ -1,9 +1,10 @@
 //! Threads of a JVM that runs, and deadlocks that were planted.
 
 use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{ChildStdout, Output, Stdio};
 
-use quipu_e2e::{Child, Command, Jdk, classes, on_every_jdk, scratch, tools};
+use quipu_e2e::{Child, Command, Jdk, classes, on_every_jdk, scratch, tools, with_disk_of};
 use serde_json::Value;
 
 /// A program that says when its threads wait. It does not outlive a test that fails.
@@ -11,8 +12,16 @@ struct Waiting(Child, BufReader<ChildStdout>);
 
 impl Waiting {
     fn start(jdk: &Jdk, program: &[&str]) -> Waiting {
-        let mut java = Command::new(jdk.home.join("bin/java"));
-        java.arg("-cp").arg(classes(jdk)).args(program).current_dir(scratch("cwd"));
+        Waiting::start_by(jdk, Command::new("env"), program)
+    }
+
+    /// The same by a command that becomes the one that it is given.
+    fn start_by(jdk: &Jdk, mut java: Command, program: &[&str]) -> Waiting {
+        java.arg(jdk.home.join("bin/java"))
+            .arg("-cp")
+            .arg(classes(jdk))
+            .args(program)
+            .current_dir(scratch("cwd"));
         java.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = java.spawn().expect("java starts");
         let output = BufReader::new(child.stdout.take().expect("a pipe"));
@@ -280,9 +289,45 @@ fn ten_thousand_virtual_threads_are_one_group() {
                 10_000 + extra(&dump),
                 "{options:?}"
             );
+            assert!(extra(&dump) < 100, "the JDK's own, and not all platform threads: {}", extra(&dump));
+            for name in ["main", "Reference Handler"] {
+                let platform =
+                    dump["threads"].as_array().and_then(|all| all.iter().find(|t| t["name"] == name));
+                assert_eq!(
+                    platform.map(|thread| &thread["virtual"]),
+                    Some(&false.into()),
+                    "{options:?}: {name}"
+                );
+            }
         }
         let text = program.quipu("threads", &["--watch", "0"]);
         assert!(String::from_utf8_lossy(&text.stdout).starts_with("10000 threads: "));
+        program.finish();
+    });
+}
+
+/// The JVM writes its virtual threads to a file in `/tmp`. Where that is full, platform threads are shown all the same.
+#[test]
+fn a_full_disk_costs_virtual_threads_and_nothing_else() {
+    on_every_jdk(|jdk| {
+        if jdk.feature < 21 {
+            return;
+        }
+        let Some(by) = with_disk_of("16k", Path::new("/tmp")) else { return };
+        let program = Waiting::start_by(jdk, by, &["-XX:-UsePerfData", "Parked", "1000"]);
+        for (command, list) in [("threads", "threads"), ("deadlocks", "deadlocks")] {
+            let options: &[&str] =
+                if command == "threads" { &["--watch", "0", "--json"] } else { &["--json"] };
+            let output = program.quipu(command, options);
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(0), "{said}");
+            assert!(said.contains("virtual threads are left out"), "{said}");
+            let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+            let threads = found[list].as_array().expect("a list");
+            assert_eq!(threads.iter().any(|thread| thread["name"] == "main"), command == "threads");
+        }
+        let output = program.quipu("threads", &["--watch", "0", "--fast"]);
+        assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
         program.finish();
     });
 }
