@@ -108,6 +108,7 @@ impl Engine for Live {
     }
 
     fn object_sampled(&self, env: &Env<'_>, made: &SampledObject<'_>) {
+        let of = SURVIVORS.now();
         let (true, Some(session)) = (self.is_on(), Session::get()) else { return };
         let Some(here) = made.here(env) else { return };
         let Ok(signature) = session.jvmti.class_signature(made.class) else { return };
@@ -125,7 +126,7 @@ impl Engine for Live {
             detail,
             state: 0,
         };
-        SURVIVORS.watch(&session.arena, env, made.object, &sample);
+        SURVIVORS.watch(&session.arena, env, made.object, of, &sample);
     }
 
     fn collection(&self, began: bool) {

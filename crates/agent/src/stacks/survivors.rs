@@ -46,6 +46,8 @@ struct Watched {
 
 /// The objects. Only who holds [`Looks`] takes some out.
 struct Objects {
+    /// Which watching this is, while objects are watched. A sample may have begun in one and come here in none, or in the next.
+    watching: Option<u32>,
     all: Vec<Watched>,
     places: Places,
     /// Places of those that are not watched any more, which tell what there was at the end.
@@ -79,13 +81,21 @@ pub struct Survivors {
     objects: Mutex<Objects>,
     looks: Mutex<Looks>,
     collections: AtomicU32,
+    /// How often it was begun to watch.
+    begun: AtomicU32,
 }
 
 /// The only one.
 pub static SURVIVORS: Survivors = Survivors {
-    objects: Mutex::new(Objects { all: Vec::new(), places: Places::objects(), left: Vec::new() }),
+    objects: Mutex::new(Objects {
+        watching: None,
+        all: Vec::new(),
+        places: Places::objects(),
+        left: Vec::new(),
+    }),
     looks: Mutex::new(Looks { series: None, places: Places::growth(), after: 0, ended: None }),
     collections: AtomicU32::new(0),
+    begun: AtomicU32::new(0),
 };
 
 /// A profile begins: the arena has forgotten what was watched before.
@@ -110,27 +120,28 @@ impl Survivors {
         }
         let Objects { places, left, .. } = &mut *objects;
         left.drain(..).for_each(|at| places.give_back(arena, at));
+        objects.watching = Some(self.begun.fetch_add(1, Ordering::AcqRel).wrapping_add(1));
         looks.after = self.collections.load(Ordering::Acquire);
         looks.ended = None;
     }
 
-    /// Watches an object that was just made, of which this is the sample.
-    pub fn watch(&self, arena: &ArenaWriter, env: &Env<'_>, object: Object<'_>, made: &Sample) {
+    /// Which watching it is now, to be asked before anything else is known of a sample.
+    pub fn now(&self) -> u32 {
+        self.begun.load(Ordering::Acquire)
+    }
+
+    /// Watches an object that was just made, of which this is the sample, if it is of this watching.
+    pub fn watch(&self, arena: &ArenaWriter, env: &Env<'_>, object: Object<'_>, of: u32, made: &Sample) {
         let Ok(weak) = env.new_weak(object) else {
             lost::count(arena, Cause::NoRoomForObject);
             return;
         };
         let born = self.collections.load(Ordering::Acquire);
-        let mut objects = lock(&self.objects);
-        let Some(at) = objects.places.take(arena) else {
-            drop(objects);
+        // The VM is asked nothing while others wait for this.
+        let left = lock(&self.objects).watch(arena, weak, born, of, made);
+        if let Some(weak) = left {
             env.delete_weak(weak);
-            lost::count(arena, Cause::NoRoomForObject);
-            return;
-        };
-        arena.write_object(at, made, born);
-        let site = [made.context, made.thread, made.detail];
-        objects.all.push(Watched { weak, at, site, bytes: made.value, born });
+        }
     }
 
     /// A collection has ended. The VM can be asked nothing now.
@@ -159,6 +170,7 @@ impl Survivors {
         self.look(arena, env, true);
         let _looking = lock(&self.looks);
         let mut objects = lock(&self.objects);
+        objects.watching = None;
         let all = std::mem::take(&mut objects.all);
         objects.left.extend(all.iter().map(|object| object.at));
         drop(objects);
@@ -213,6 +225,30 @@ impl Survivors {
                 return bytes;
             }
         }
+    }
+}
+
+impl Objects {
+    /// One more; returns the reference of one that is not watched.
+    fn watch(
+        &mut self,
+        arena: &ArenaWriter,
+        weak: Weak<kind::Object>,
+        born: u32,
+        of: u32,
+        made: &Sample,
+    ) -> Option<Weak<kind::Object>> {
+        if self.watching != Some(of) {
+            return Some(weak);
+        }
+        let Some(at) = self.places.take(arena) else {
+            lost::count(arena, Cause::NoRoomForObject);
+            return Some(weak);
+        };
+        arena.write_object(at, made, born);
+        let site = [made.context, made.thread, made.detail];
+        self.all.push(Watched { weak, at, site, bytes: made.value, born });
+        None
     }
 }
 
@@ -275,6 +311,41 @@ fn halve(points: &mut [u64; growth::MOST]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A thread may be on its way with a sample while watching ends, and begins again: that is in neither.
+    #[test]
+    fn a_sample_of_an_earlier_watching_is_not_watched() {
+        let path = std::env::temp_dir().join(format!("quipu-test-{}-watched", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let arena = ArenaWriter::create(&path, 1 << 20).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let mut objects =
+            Objects { watching: Some(3), all: Vec::new(), places: Places::objects(), left: Vec::new() };
+        let made = Sample {
+            time: 1,
+            value: 16,
+            count: 1,
+            context: 1,
+            thread: 1,
+            labels: 0,
+            metric: 1,
+            detail: 0,
+            state: 0,
+        };
+        let watch = |objects: &mut Objects, of| {
+            let address = std::ptr::dangling_mut();
+            // SAFETY: it is never given to a VM.
+            let weak = unsafe { Weak::from_raw(address) }.unwrap();
+            objects.watch(&arena, weak, 0, of, &made).is_none()
+        };
+        assert!(watch(&mut objects, 3));
+        objects.watching = None;
+        assert!(!watch(&mut objects, 3), "it has ended");
+        objects.watching = Some(4);
+        assert!(!watch(&mut objects, 3), "it is the next one");
+        assert!(watch(&mut objects, 4));
+        assert_eq!(objects.all.len(), 2);
+    }
 
     #[test]
     fn series_span_all_looks_whatever_their_number() {
