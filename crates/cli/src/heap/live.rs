@@ -75,6 +75,9 @@ impl DumpOf {
     }
 }
 
+/// What the JVM says, beside other things, when a dump is whole.
+const WRITTEN: &str = "Heap dump file created";
+
 /// A file that the JVM writes, under another name until it is whole.
 struct Part {
     path: PathBuf,
@@ -104,6 +107,13 @@ impl Part {
         if !self.path.is_file() {
             return Err(Failure::target(format!(
                 "the JVM wrote no dump; it said: {}; if it runs in a container or as another user, name a place that it can write to",
+                printed.trim()
+            )));
+        }
+        // A disk that was full is no error to the JVM's command.
+        if !printed.contains(WRITTEN) {
+            return Err(Failure::target(format!(
+                "the JVM could not write its whole heap: {}",
                 printed.trim()
             )));
         }

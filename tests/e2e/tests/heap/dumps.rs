@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
+use std::process::Stdio;
 
-use quipu_e2e::{Command, Jdk, Working, library, on_every_jdk, scratch, tools};
+use quipu_e2e::{Command, Jdk, Working, classes, library, on_every_jdk, scratch, tools};
 
 use crate::support::{Histogram, heap, histogram, json, text};
 
@@ -66,6 +67,28 @@ fn a_dump_has_the_objects_that_the_jvm_counts_and_that_another_reader_finds() {
         assert_eq!(differences(&ours, &others(jdk, &dump)), Vec::<String>::new());
         questions(&dump);
         damaged(&dump);
+    });
+}
+
+/// The JVM calls its command done when the disk was full, too.
+#[test]
+fn a_dump_that_is_cut_is_none() {
+    on_every_jdk(|jdk| {
+        let mut java = Command::new("sh");
+        java.args(["-c", "ulimit -f 256; exec \"$@\"", "sh"]).arg(jdk.home.join("bin/java"));
+        java.arg("-cp").arg(classes(jdk)).arg("Working").current_dir(scratch("cwd"));
+        java.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut java = java.spawn().expect("it starts");
+        let mut out = BufReader::new(java.stdout.take().expect("a pipe"));
+        out.read_line(&mut String::new()).expect("it works");
+        let directory = scratch("cut");
+        let output = heap(&["dump", &java.id().to_string(), "-o", text(&directory.join("x.hprof"))]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert!(said.contains("could not write its whole heap: "), "{said}");
+        assert_eq!(fs::read_dir(&directory).expect("it is there").count(), 0, "nothing is left");
+        java.stdin.as_mut().expect("a pipe").write_all(b"\n").expect("it reads");
+        java.wait().expect("it ends");
     });
 }
 
