@@ -44,6 +44,19 @@ impl Made {
         Ok(Made { metric, by_class })
     }
 
+    /// What was measured.
+    pub fn metric(&self) -> &'static str {
+        self.metric
+    }
+
+    /// All classes, those with most first.
+    pub fn classes(&self) -> Vec<String> {
+        let all: Vec<String> = self.by_class.keys().cloned().collect();
+        let mut sums: Vec<(u64, &str)> = self.of(&all).map(|(class, _, sum)| (sum, class)).collect();
+        sums.sort_by(|one, other| other.0.cmp(&one.0).then(one.1.cmp(other.1)));
+        sums.into_iter().map(|(_, class)| class.to_owned()).collect()
+    }
+
     /// Of these classes, those that the profile knows, with their largest sites and their sum.
     fn of<'m>(&'m self, classes: &'m [String]) -> impl Iterator<Item = (&'m str, &'m [Json], u64)> {
         classes.iter().filter_map(|class| {

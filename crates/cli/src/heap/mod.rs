@@ -6,6 +6,7 @@ mod live;
 mod made;
 mod mapped;
 mod open;
+mod sites;
 mod summary;
 mod table;
 mod views;
@@ -33,6 +34,7 @@ Examples:
   quipu heap x.hprof --profile app.quipu             and where the objects were made (quipu attach 4711 --live)
   quipu heap dump 4711 -o x.hprof                    write a dump of a JVM
   quipu heap histo 4711                              objects by class, without a dump
+  quipu heap sites 4711                              where it makes what it keeps
   quipu heap paths 4711 com.acme.Session             who holds these, without a dump
   quipu heap refs 4711 com.acme.Session              classes and fields that refer to these, counted
   quipu heap dominators x.hprof --by package         which packages hold most
@@ -83,6 +85,17 @@ enum Command {
         /// Of a JVM: only objects that are alive, for which it collects garbage first
         #[arg(long)]
         live: bool,
+        #[command(flatten)]
+        limit: Limit,
+    },
+    /// Where objects were made: of a profile with --alloc or --live, or of what a JVM makes from now on and keeps
+    Sites {
+        /// A profile, or a process id, or part of the main class's name
+        #[arg(value_name = "FILE|PID")]
+        target: String,
+        /// Of a JVM: for how long to watch what it makes
+        #[arg(short, long, value_name = "SECONDS", default_value = "10", value_parser = crate::attach::seconds)]
+        duration: std::time::Duration,
         #[command(flatten)]
         limit: Limit,
     },
@@ -232,6 +245,10 @@ impl Heap {
                 ))),
                 Target::File(file) => views::histogram(&reading, &file, limit),
                 Target::Process(name) => live::histogram(&reading, &name, live, limit),
+            },
+            Command::Sites { target, duration, limit } => match Target::of(&target) {
+                Target::File(file) => sites::of_profile(&reading, &file, limit),
+                Target::Process(name) => sites::of_process(&reading, &name, duration, limit),
             },
             Command::Dominators { file, by, of, limit } => {
                 views::dominators(&reading, &file, by.map(Into::into), of, limit)

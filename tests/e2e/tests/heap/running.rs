@@ -64,3 +64,29 @@ fn a_jvm_tells_who_holds_objects() {
         program.finish();
     });
 }
+
+/// A JVM tells where it makes what it keeps, by class, and so does a profile.
+#[test]
+fn a_jvm_tells_where_it_makes_what_it_keeps() {
+    on_every_jdk(|jdk| {
+        let program = Working::start_program(jdk, "Survives");
+        let sites = |arguments: &[&str]| heap(&[&["sites"], arguments, &["--json", "--limit", "0"]].concat());
+        let output = sites(&[&program.id(), "-d", "1.5"]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        if jdk.feature < 11 {
+            assert_eq!(output.status.code(), Some(3), "{said}");
+            assert!(said.contains("--live needs Java 11"), "{said}");
+            program.finish();
+            return;
+        }
+        assert!(output.status.success(), "{said}");
+        let found: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let rows = found["rows"].as_array().expect("rows").iter();
+        let kept: Vec<_> = rows.filter(|row| row["class"] == "Survives$Kept").collect();
+        let [kept] = kept[..] else { panic!("{found}") };
+        assert!(kept["live.bytes"].as_u64() > Some(0), "{kept}");
+        let site = &kept["sites"][0];
+        assert_eq!((&site["class"], &site["method"]), (&"Survives".into(), &"keep".into()), "{kept}");
+        program.finish();
+    });
+}
