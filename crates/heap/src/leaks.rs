@@ -8,8 +8,12 @@ use crate::watch::Watch;
 /// Somebody who holds much.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suspect {
-    /// The object that no other holds.
+    /// The object that no other holds; of several, the one that holds most.
     pub holder: Holder,
+    /// How many of its class are meant: one, or all that no other object holds, where none of them holds much.
+    pub objects: u64,
+    /// What they hold together.
+    pub retained: u64,
     /// Below it, the object at which what it holds comes together: the collection itself, often.
     pub gathers: Holder,
     /// What is directly held there, by class, most first.
@@ -39,7 +43,28 @@ pub fn suspects(analysis: &Analysis<'_>, limit: usize, watch: &dyn Watch) -> Res
         let gathers = gathering(analysis, holder.clone())?;
         let held = held_by_class(analysis, gathers.number);
         let share = share(holder.retained);
-        suspects.push(Suspect { holder, gathers, held, path: None, share });
+        let retained = holder.retained;
+        suspects.push(Suspect { holder, objects: 1, retained, gathers, held, path: None, share });
+    }
+    let alone: Vec<u64> = suspects.iter().map(|suspect| suspect.holder.number).collect();
+    for many in by_class(analysis, &alone).into_iter().take_while(|many| share(many.retained) >= LEAST_SHARE)
+    {
+        if suspects.len() >= limit {
+            break;
+        }
+        let Many { objects, retained, largest } = many;
+        let holder = analysis.holder(largest)?;
+        let gathers = gathering(analysis, holder.clone())?;
+        let held = held_by_class(analysis, gathers.number);
+        suspects.push(Suspect {
+            holder,
+            objects,
+            retained,
+            gathers,
+            held,
+            path: None,
+            share: share(retained),
+        });
     }
     let ids: Vec<u64> = suspects.iter().map(|suspect| suspect.gathers.id).collect();
     let paths = if ids.is_empty() { Vec::new() } else { Paths::of(analysis).to_ids(&ids, watch)? };
@@ -47,6 +72,42 @@ pub fn suspects(analysis: &Analysis<'_>, limit: usize, watch: &dyn Watch) -> Res
         suspect.path = path;
     }
     Ok(suspects)
+}
+
+/// Objects of a class that no other object holds.
+struct Many {
+    objects: u64,
+    retained: u64,
+    /// The one that holds most.
+    largest: u64,
+}
+
+/// Classes of which several objects are held by no other, without those that are suspects by themselves; those that hold most
+/// first. What leaks below many threads or many caches has no single place. Classes hold what is static in them, which
+/// different programs put there for different reasons.
+fn by_class(analysis: &Analysis<'_>, without: &[u64]) -> Vec<Many> {
+    let (above, node, retained) =
+        (analysis.tree.above.view(), analysis.tree.node.view(), analysis.retained.view());
+    let mut classes: std::collections::HashMap<u32, Many> = std::collections::HashMap::new();
+    for w in (1..=analysis.tree.reached).filter(|&w| above.get(w) == 0 && !without.contains(&w)) {
+        let held = retained.get(w);
+        let many = classes.entry(analysis.references.class(node.get(w))).or_insert(Many {
+            objects: 0,
+            retained: 0,
+            largest: w,
+        });
+        many.objects += 1;
+        many.retained += held;
+        if held > retained.get(many.largest) {
+            many.largest = w;
+        }
+    }
+    classes.retain(|&class, many| {
+        many.objects > 1 && analysis.dump.classes.get(class).name != "java.lang.Class"
+    });
+    let mut classes: Vec<Many> = classes.into_values().collect();
+    classes.sort_by_key(|many| (std::cmp::Reverse(many.retained), many.largest));
+    classes
 }
 
 /// Follows the one that holds nearly all, as long as there is one.

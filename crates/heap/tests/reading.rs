@@ -6,7 +6,7 @@ use quipu_heap::{
     Analysis, Condition, Dump, GroupBy, HeapError, InMemory, Objects, Paths, Unwatched, collections, list,
     strings, suspects,
 };
-use support::{SESSION, shop};
+use support::{OBJECTS, SESSION, Writer, shop};
 
 fn with_shop(body: impl Fn(&Dump<'_>)) {
     for id_size in [4, 8] {
@@ -89,6 +89,28 @@ fn a_leak_is_named_with_the_field_that_holds_it() {
         assert_eq!(suspects[0].gathers.class, "byte[]");
         assert_eq!(suspects[0].place(), "thread \"worker-1\", <local variable>");
     });
+}
+
+/// Fifty lists, each held by a root of its own, of which none holds a tenth of the heap.
+#[test]
+fn a_leak_in_many_places_is_one_suspect() {
+    let mut writer = Writer::new(8);
+    for i in 0..50 {
+        let id = 0x10_000 + 0x100 * i;
+        writer.array(id, OBJECTS, &[id + 0x80]);
+        writer.byte_array(id + 0x80, &[0; 2000]);
+        writer.root(id);
+    }
+    writer.byte_array(0x90_000, &[0; 15_000]);
+    writer.root(0x90_000);
+    let bytes = writer.finish();
+    let dump = Dump::open(&bytes, &Unwatched).unwrap();
+    let analysis = Analysis::new(&dump, &InMemory, &Unwatched).unwrap();
+    let suspects = suspects(&analysis, 3, &Unwatched).unwrap();
+    let found: Vec<(&str, u64)> =
+        suspects.iter().map(|suspect| (suspect.holder.class.as_str(), suspect.objects)).collect();
+    assert_eq!(found, [("byte[]", 1), ("java.lang.Object[]", 50)]);
+    assert!(suspects[1].share > 80.0 && suspects[1].path.is_some(), "{:?}", suspects[1]);
 }
 
 #[test]

@@ -450,7 +450,8 @@ pub fn suspect_json(suspect: &Suspect) -> Json {
         .map(|group| json!({ "class": group.name, "objects": group.objects, "retained": group.retained }))
         .collect();
     json!({
-        "place": suspect.place(), "retained": suspect.holder.retained, "share": suspect.share,
+        "place": suspect.place(), "objects": suspect.objects, "retained": suspect.retained,
+        "share": suspect.share,
         "holder": holder_json(&suspect.holder), "gathers": holder_json(&suspect.gathers), "held": held,
         "path": suspect.path.as_ref().map(|path| path_json(1, path)),
     })
@@ -459,15 +460,22 @@ pub fn suspect_json(suspect: &Suspect) -> Json {
 /// Suspects for people.
 pub fn suspects_text(suspects: &[Suspect]) -> String {
     if suspects.is_empty() {
-        return "No single object holds a tenth of the heap: there is no leak that one place is to blame for.\n".to_owned();
+        return "No object holds a tenth of the heap, nor do those of one class that no other holds: there is no leak that one place is to blame for.\n".to_owned();
     }
     let mut text = String::new();
     for (i, suspect) in suspects.iter().enumerate() {
         let place = name(&suspect.place());
+        let who = match suspect.objects {
+            1 => format!("{place} holds"),
+            objects => {
+                let class = name(&suspect.holder.class);
+                format!("{} {class}, that of {place} first, together hold", count(objects))
+            }
+        };
         text.push_str(&format!(
-            "{}. {place} holds {}, {:.1} % of the heap",
+            "{}. {who} {}, {:.1} % of the heap",
             i + 1,
-            bytes(suspect.holder.retained),
+            bytes(suspect.retained),
             suspect.share
         ));
         if let Some(most) = suspect.held.first() {
