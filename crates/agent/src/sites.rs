@@ -93,12 +93,15 @@ impl Sites {
     }
 }
 
-/// A class's name without what is different in every run: a lambda's has a number, and where it is in memory.
+/// A class's name without what is different in every run: a lambda's has a number, a hidden class's where it is in memory.
 pub fn lasting(signature: &[u8]) -> Vec<u8> {
     const LAMBDA: &[u8] = b"$$Lambda";
-    match signature.windows(LAMBDA.len()).position(|part| part == LAMBDA) {
-        Some(at) => {
-            let mut name = signature.get(..at + LAMBDA.len()).unwrap_or_default().to_vec();
+    /// What comes behind the name of a hidden class.
+    const HIDDEN: &[u8] = b".0x";
+    let at = |text: &[u8]| signature.windows(text.len()).position(|part| part == text);
+    match at(LAMBDA).map(|at| at + LAMBDA.len()).or_else(|| at(HIDDEN)) {
+        Some(end) => {
+            let mut name = signature.get(..end).unwrap_or_default().to_vec();
             name.push(b';');
             name
         }
@@ -113,6 +116,7 @@ mod tests {
     #[test]
     fn lambdas_have_the_same_name_in_every_run() {
         assert_eq!(lasting(b"Lapp/Main$$Lambda$14.0x0000000800c03000;"), b"Lapp/Main$$Lambda;");
+        assert_eq!(lasting(b"Lapp/Main$Form.0x0000000800c03000;"), b"Lapp/Main$Form;");
         assert_eq!(lasting(b"Lapp/Main;"), b"Lapp/Main;");
     }
 }

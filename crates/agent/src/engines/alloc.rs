@@ -13,6 +13,7 @@ use crate::engine::{Engine, SampledObject};
 use crate::events::Listener;
 use crate::options::Options;
 use crate::session::Session;
+use crate::sites::lasting;
 use crate::stacks::metrics::{self, Declared};
 use crate::stacks::record::{self, Charge};
 use crate::stacks::{details, monotonic};
@@ -145,7 +146,7 @@ impl Engine for Alloc {
         }
         let Some(here) = made.here(env) else { return };
         let Ok(signature) = session.jvmti.class_signature(made.class) else { return };
-        let detail = details::number(&session.arena, detail::ALLOCATED, signature.as_bytes(), 0);
+        let detail = details::number(&session.arena, detail::ALLOCATED, &lasting(signature.as_bytes()), 0);
         let time = monotonic();
         let stands_for = Weight::of(made.size, interval::now());
         let count = stands_for.count(time);

@@ -13,6 +13,7 @@ use crate::engine::{Engine, SampledObject};
 use crate::events::Listener;
 use crate::options::Options;
 use crate::session::Session;
+use crate::sites::lasting;
 use crate::stacks::metrics::{self, Declared};
 use crate::stacks::survivors::SURVIVORS;
 use crate::stacks::{details, monotonic, record};
@@ -112,7 +113,7 @@ impl Engine for Live {
         let (true, Some(session)) = (self.is_on(), Session::get()) else { return };
         let Some(here) = made.here(env) else { return };
         let Ok(signature) = session.jvmti.class_signature(made.class) else { return };
-        let detail = details::number(&session.arena, detail::ALLOCATED, signature.as_bytes(), 0);
+        let detail = details::number(&session.arena, detail::ALLOCATED, &lasting(signature.as_bytes()), 0);
         let time = monotonic();
         let stands_for = Weight::of(made.size, interval::now());
         let sample = Sample {

@@ -20,6 +20,7 @@ use crate::engine::Engine;
 use crate::events::Listener;
 use crate::options::Options;
 use crate::session::Session;
+use crate::sites::lasting;
 use crate::stacks::{self, details, monotonic, record, timeline};
 use crate::start;
 
@@ -217,7 +218,7 @@ impl Engine for Timeline {
         let (true, Some(session)) = (self.is_on(), Session::get()) else { return };
         let now = monotonic();
         let Ok(signature) = session.jvmti.class_signature(class) else { return };
-        let detail = details::number(&session.arena, detail::CLASS, signature.as_bytes(), 0);
+        let detail = details::number(&session.arena, detail::CLASS, &lasting(signature.as_bytes()), 0);
         let since = loading_since(signature.as_bytes()).unwrap_or(now);
         let Some(here) = record::here(env, thread) else { return };
         let (kind, duration) = (self.number(CLASS_LOAD), now.saturating_sub(since));

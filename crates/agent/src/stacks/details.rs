@@ -1,5 +1,8 @@
 //! What samples and events are about, beside their context: a class of objects, a lock. Each is told to the arena once, and
 //! has a number from then on.
+//!
+//! Names of classes keep their numbers. Single objects, which have identities, are those of one profile: others come in the next, so
+//! they are forgotten when it begins, and their numbers are given to others. So are names, if there may not be room for those that come.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex};
@@ -10,79 +13,125 @@ use quipu_arena::writer::ArenaWriter;
 use super::lost::{self, Cause};
 use crate::locks::lock;
 
-/// Details that are told at the most: with names of 60 bytes that takes 100 MB.
-const MOST: usize = 1 << 20;
+/// Details of one kind at the most, so that no kind takes the room of others: with names of 60 bytes that takes 25 MB.
+const MOST: u32 = 1 << 18;
 
-/// Kind, identity and name.
-type Key = (u32, u64, Vec<u8>);
+/// Identity and name.
+type Key = (u64, Box<[u8]>);
 
 /// Those that have numbers.
 #[derive(Default)]
 struct Known {
-    numbers: HashMap<Key, u32>,
-    /// Numbers that were forgotten are not given again: the arena still has what they were told for.
+    /// By kind.
+    numbers: HashMap<u32, HashMap<Key, u32>>,
+    /// The last number that was given for the first time, and those that can be given again.
     last: u32,
+    free: Vec<u32>,
 }
 
 static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 
-/// Another profile begins. What was told so far need not be told again, unless it is so much that there is no room for more.
+/// Another profile begins.
 pub fn begin() {
-    lock(&KNOWN).make_room(MOST);
-}
-
-impl Known {
-    fn make_room(&mut self, most: usize) {
-        if self.numbers.len() > most / 2 {
-            self.numbers = HashMap::new();
-        }
-    }
-
-    /// The number of a detail; `None` if there are too many, or it cannot be told.
-    fn number(&mut self, key: Key, most: usize, tell: impl FnOnce(u32) -> bool) -> Option<u32> {
-        if let Some(&number) = self.numbers.get(&key) {
-            return Some(number);
-        }
-        let number = self.last.checked_add(1)?;
-        if self.numbers.len() >= most || !tell(number) {
-            return None;
-        }
-        self.last = number;
-        self.numbers.insert(key, number);
-        Some(number)
-    }
+    lock(&KNOWN).forget_objects();
 }
 
 /// The number of a detail, if it has one.
 pub fn known(kind: u32, name: &[u8], identity: u64) -> Option<u32> {
-    lock(&KNOWN).numbers.get(&(kind, identity, name.to_vec())).copied()
+    lock(&KNOWN).numbers.get(&kind)?.get(&(identity, name.into())).copied()
 }
 
 /// The number of a detail: one of [`quipu_arena::layout::detail`], a name, and what tells apart those with the same name. 0,
 /// which is none, if there are too many.
 pub fn number(arena: &ArenaWriter, kind: u32, name: &[u8], identity: u64) -> u32 {
     let tell = |id| arena.log(&Record::Detail { id, kind, identity, name }).is_some();
-    let number = lock(&KNOWN).number((kind, identity, name.to_vec()), MOST, tell);
-    number.unwrap_or_else(|| {
+    let number = lock(&KNOWN).number(kind, (identity, name.into()), tell);
+    if number == 0 {
         lost::count(arena, Cause::NoRoomForDetail);
-        0
-    })
+    }
+    number
+}
+
+impl Known {
+    fn number(&mut self, kind: u32, key: Key, tell: impl FnOnce(u32) -> bool) -> u32 {
+        let numbers = self.numbers.entry(kind).or_default();
+        if let Some(&number) = numbers.get(&key) {
+            return number;
+        }
+        let number = self.free.last().copied().unwrap_or(self.last + 1);
+        if numbers.len() >= MOST as usize || !tell(number) {
+            return 0;
+        }
+        if self.free.pop().is_none() {
+            self.last = number;
+        }
+        numbers.insert(key, number);
+        number
+    }
+
+    fn forget_objects(&mut self) {
+        let free = &mut self.free;
+        for numbers in self.numbers.values_mut() {
+            let names = numbers.keys().filter(|(identity, _)| *identity == 0).count();
+            let has_room = names <= MOST as usize / 2;
+            numbers.retain(|(identity, _), number| {
+                let stays = *identity == 0 && has_room;
+                if !stays {
+                    free.push(*number);
+                }
+                stays
+            });
+            numbers.shrink_to_fit();
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use quipu_arena::layout::detail;
+
+    fn key(identity: u64) -> Key {
+        (identity, (*b"Lapp/Main;").into())
+    }
 
     #[test]
-    fn a_profile_that_used_up_all_numbers_leaves_room_for_the_next() {
+    fn one_kind_does_not_take_the_room_of_others() {
         let mut known = Known::default();
-        let mut number = |known: &mut Known, identity| known.number((1, identity, Vec::new()), 4, |_| true);
-        let first: Vec<_> = (0..6).map(|identity| number(&mut known, identity)).collect();
-        assert_eq!(first, [Some(1), Some(2), Some(3), Some(4), None, None]);
-        known.make_room(4);
-        assert_eq!([0, 9, 0].map(|identity| number(&mut known, identity)), [Some(5), Some(6), Some(5)]);
-        // What there is room for stays.
-        known.make_room(4);
-        assert_eq!(number(&mut known, 9), Some(6));
+        for identity in 1..=u64::from(MOST) {
+            assert_ne!(known.number(detail::LOCK, key(identity), |_| true), 0);
+        }
+        assert_eq!(known.number(detail::LOCK, key(0), |_| true), 0, "there are too many");
+        assert_eq!(known.number(detail::LOCK, key(7), |_| true), 7, "it has one");
+        assert_ne!(known.number(detail::ALLOCATED, key(0), |_| true), 0);
+    }
+
+    #[test]
+    fn locks_of_an_earlier_profile_are_forgotten_and_classes_are_not() {
+        let mut known = Known::default();
+        let class = known.number(detail::ALLOCATED, key(0), |_| true);
+        for profile in 0..100 {
+            for identity in 1..=u64::from(MOST / 16) {
+                let number = known.number(detail::LOCK, key(profile << 32 | identity), |_| true);
+                assert!(number != 0 && number != class, "{number} in {profile}");
+            }
+            known.forget_objects();
+        }
+        assert_eq!(known.last, MOST / 16 + 1, "numbers are given again");
+        assert_eq!(known.number(detail::ALLOCATED, key(0), |_| panic!("it was told")), class);
+    }
+
+    /// A program may define classes for ever.
+    #[test]
+    fn names_that_take_the_room_of_others_are_forgotten() {
+        let mut known = Known::default();
+        let name = |n: u32| (0, n.to_string().into_bytes().into_boxed_slice());
+        for profile in 0..3 {
+            for n in 0..MOST {
+                assert_ne!(known.number(detail::CLASS, name(profile * MOST + n), |_| true), 0);
+            }
+            known.forget_objects();
+        }
+        assert_eq!(known.last, MOST);
     }
 }
