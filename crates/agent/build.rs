@@ -35,6 +35,7 @@ const RUNTIME: [Group; 10] = [
             "Cursors",
             "Tally",
             "Direct",
+            "Kinds$Instruction",
             "Kinds$Kind",
             "Kinds",
             "Probe",

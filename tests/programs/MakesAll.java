@@ -5,6 +5,7 @@ import java.io.ObjectOutputStream;
 import java.io.Serializable;
 import java.lang.reflect.Array;
 import java.lang.reflect.Constructor;
+import java.math.BigInteger;
 import java.util.Arrays;
 import java.util.function.IntSupplier;
 
@@ -30,6 +31,10 @@ public class MakesAll {
         private static final long serialVersionUID = 1;
         int first;
     }
+
+    private static final BigInteger DIGITS = BigInteger.ONE.shiftLeft(1024).subtract(BigInteger.ONE);
+    private static final BigInteger FACTOR = DIGITS.subtract(BigInteger.ONE);
+    private static final char[] LETTERS = "\u03b1\u03b2\u03b3 and so on".toCharArray();
 
     private static volatile Object last;
 
@@ -58,6 +63,9 @@ public class MakesAll {
             last = new ObjectInputStream(new ByteArrayInputStream(stored)).readObject();
             byReflection();
             last = lambda(i);
+            last = product();
+            last = unicode();
+            manyClasses();
         }
         System.out.println("made");
     }
@@ -119,6 +127,26 @@ public class MakesAll {
     private static void byReflection() {
         last = Array.newInstance(byte.class, 5);
         last = Array.newInstance(long.class, 2, 3);
+    }
+
+    /** The JIT has code of its own for this, which makes the digits. */
+    private static BigInteger product() {
+        return DIGITS.multiply(FACTOR);
+    }
+
+    /** And for this, which makes the bytes. */
+    private static String unicode() {
+        return new String(LETTERS);
+    }
+
+    /** At one instruction. */
+    private static void manyClasses() {
+        Class<?> type = Plain[].class;
+        for (int i = 0; i < 100; i++) {
+            Object array = Array.newInstance(type, 0);
+            type = array.getClass();
+            last = array;
+        }
     }
 
     private static IntSupplier lambda(int i) {

@@ -105,7 +105,8 @@ public final class Made {
         }
         Kinds.Kind kind = Kinds.of(object, site);
         if (kind.site != 0) {
-            Ledger.add(kind.site, size(object, kind.size));
+            // Of classes that are not told apart, each object has to be looked at.
+            Ledger.add(kind.site, kind.size == 0 ? Natives.sizeOf(object) : size(object, kind.size));
         }
         if (levels > 1 && object instanceof Object[]) {
             Object[] arrays = (Object[]) object;

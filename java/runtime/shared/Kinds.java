@@ -1,16 +1,22 @@
 package quipu.runtime;
 
 import java.lang.ref.WeakReference;
+import jdk.internal.misc.Unsafe;
 
 /**
  * What instructions are about of which only their execution tells: the class of what is made, or locked. Each class that is met
  * at an instruction has a site of its own in the {@link Ledger}.
  */
 final class Kinds {
-    /** By site. Each thread that meets something new may put it there. */
-    private static final Kind[] TABLE = new Kind[1 << 12];
-    /** Beyond so many classes, an instruction is not told apart by class. */
-    private static final int MOST = 64;
+    private static final Unsafe U = Unsafe.getUnsafe();
+    private static final long KLASS = Natives.klassOffset();
+
+    /** By instruction and class. Each thread that meets something new may put it there. */
+    private static final Kind[] TABLE = new Kind[1 << 16];
+    /** Those that have met something. */
+    private static final Instruction[] INSTRUCTIONS = new Instruction[1 << 12];
+    /** Beyond so many classes, those that an instruction meets are not told apart. */
+    private static final int MOST = 1 << 12;
 
     private Kinds() {}
 
@@ -34,23 +40,47 @@ final class Kinds {
         }
     }
 
+    /** What an instruction has met. */
+    private static final class Instruction {
+        final int number;
+        /** How many classes: about, as threads that meet one at the same time may not see each other. */
+        int met;
+        /** For all beyond the most. */
+        Kind others;
+        final Instruction next;
+
+        Instruction(int number, Instruction next) {
+            this.number = number;
+            this.next = next;
+        }
+    }
+
     /** What an object is at an instruction. */
     static Kind of(Object object, int instruction) {
         Class<?> type = object.getClass();
-        Kind kind = TABLE[instruction & TABLE.length - 1];
+        int at = place(type, instruction);
+        Kind kind = TABLE[at];
         while (kind != null && (kind.instruction != instruction || kind.of.get() != type)) {
             kind = kind.next;
         }
-        return kind != null ? kind : meet(object, type, instruction);
+        return kind != null ? kind : meet(object, type, instruction, at);
     }
 
-    /** The first object of a class. */
-    private static Kind meet(Object object, Class<?> type, int instruction) {
-        int at = instruction & TABLE.length - 1;
-        int known = 0;
-        Kind first = TABLE[at];
-        for (Kind kind = first; kind != null; kind = kind.next) {
-            known += kind.instruction == instruction ? 1 : 0;
+    private static int place(Class<?> type, int instruction) {
+        long klass = KLASS < 0 ? 0 : U.getLong(type, KLASS);
+        int hash = instruction * 0x9E3779B1 + (int) (klass >>> 3) * 0x85EBCA6B;
+        return (hash ^ hash >>> 15) & TABLE.length - 1;
+    }
+
+    /** An object of a class that is in no table. */
+    private static Kind meet(Object object, Class<?> type, int instruction, int at) {
+        Instruction met = INSTRUCTIONS[instruction & INSTRUCTIONS.length - 1];
+        while (met != null && met.number != instruction) {
+            met = met.next;
+        }
+        // What instances of others take is not the same for all.
+        if (met != null && met.others != null) {
+            return met.others;
         }
         // What the JDK does to keep it is not the program's.
         Cursor cursor = Probe.cursor();
@@ -61,12 +91,15 @@ final class Kinds {
             Tally.restore(Tally.unread);
         }
         try {
-            long told = Natives.kind(instruction, known < MOST ? object : null);
-            Kind kind = new Kind(instruction, told, type, first);
-            if (known < MOST) {
-                TABLE[at] = kind;
+            if (met == null) {
+                int place = instruction & INSTRUCTIONS.length - 1;
+                INSTRUCTIONS[place] = met = new Instruction(instruction, INSTRUCTIONS[place]);
             }
-            return kind;
+            if (met.met >= MOST) {
+                return met.others = new Kind(instruction, Natives.kind(instruction, null), null, null);
+            }
+            met.met++;
+            return TABLE[at] = new Kind(instruction, Natives.kind(instruction, object), type, TABLE[at]);
         } finally {
             Probe.publish(cursor, slot);
             if (tally != 0) {
@@ -79,6 +112,9 @@ final class Kinds {
     static void forget() {
         for (int i = 0; i < TABLE.length; i++) {
             TABLE[i] = null;
+        }
+        for (int i = 0; i < INSTRUCTIONS.length; i++) {
+            INSTRUCTIONS[i] = null;
         }
     }
 }

@@ -200,10 +200,12 @@ fn primitive(number: u8) -> Option<(u8, u8)> {
 
 /// Methods that return something new and have no code that could be rewritten: native ones, those that the JIT replaces,
 /// those of classes that are left alone. By owner and name.
-const MAKERS: [(&[u8], &[u8]); 8] = [
+const MAKERS: [(&[u8], &[u8]); 10] = [
     (b"java/lang/reflect/Array", b"newInstance"),
     (b"java/util/Arrays", b"copyOf"),
     (b"java/util/Arrays", b"copyOfRange"),
+    (UTF16, b"toBytes"),
+    (UTF16, b"newBytesFor"),
     (b"jdk/internal/misc/Unsafe", b"allocateInstance"),
     (b"jdk/internal/misc/Unsafe", b"allocateUninitializedArray"),
     (b"sun/misc/Unsafe", b"allocateInstance"),
@@ -211,6 +213,9 @@ const MAKERS: [(&[u8], &[u8]); 8] = [
     (b"jdk/internal/reflect/ConstructorAccessor", b"newInstance"),
     (b"sun/reflect/ConstructorAccessor", b"newInstance"),
 ];
+
+/// Text that has not only Latin letters.
+const UTF16: &[u8] = b"java/lang/StringUTF16";
 
 /// `Array.newInstance` with a length for each level.
 const ARRAY_OF_ARRAYS: &[u8] = b"(Ljava/lang/Class;[I)";
@@ -222,8 +227,18 @@ fn makes(call: &Call<'_>, opcode: u8) -> bool {
         return call.owner.first() == Some(&b'[')
             || (call.owner == b"java/lang/Object" && opcode == INVOKESPECIAL);
     }
-    let is_array_copy = call.owner == b"java/util/Arrays";
-    MAKERS.contains(&(call.owner, call.name)) && (!is_array_copy || copies_references(call.descriptor))
+    let makes = MAKERS.contains(&(call.owner, call.name));
+    makes
+        && match call.owner {
+            b"java/util/Arrays" => copies_references(call.descriptor),
+            UTF16 => makes_bytes(call.name, call.descriptor),
+            _ => true,
+        }
+}
+
+/// The JIT makes the bytes of characters itself; code calls a method for that, whose other callers count what it makes.
+fn makes_bytes(name: &[u8], descriptor: &[u8]) -> bool {
+    matches!((name, descriptor), (b"toBytes", b"([CII)[B") | (b"newBytesFor", b"(I)[B"))
 }
 
 /// Copies of arrays of references are replaced by the JIT, others are not.
@@ -234,9 +249,11 @@ fn copies_references(descriptor: &[u8]) -> bool {
 
 /// Methods whose code runs in the interpreter only: callers count what they make.
 fn is_replaced(method: &Method<'_, '_>) -> bool {
-    method.class().name() == b"java/util/Arrays"
-        && method.name().starts_with(b"copyOf")
-        && copies_references(method.descriptor())
+    match method.class().name() {
+        b"java/util/Arrays" => method.name().starts_with(b"copyOf") && copies_references(method.descriptor()),
+        UTF16 => makes_bytes(method.name(), method.descriptor()),
+        _ => false,
+    }
 }
 
 /// Which of a class's bootstrap methods make lambdas.
