@@ -61,7 +61,7 @@ const EVENTS: [sys::jvmtiEvent; 3] = [
 const UNKNOWN: u64 = u64::MAX;
 
 /// Places of events in the declaration.
-const EVENT_KINDS: usize = 5;
+const EVENT_KINDS: usize = 6;
 const PAUSE: usize = 0;
 const THREAD_START: usize = 1;
 const THREAD_END: usize = 2;

@@ -12,7 +12,7 @@
 //!   are about is a leaf below them (`details`);
 //! - `ledgers` have what instructions did that are told apart, in the same nodes;
 //! - `executions` are how long those of roots took;
-//! - `events` are the timeline;
+//! - `events` are the timeline, to which `states` adds what threads were seen doing over time;
 //! - `probes` are what counting itself costs, which is taken off, and `times` what taking times costs.
 
 mod budget;
@@ -28,6 +28,7 @@ mod metrics;
 mod nodes;
 mod probes;
 mod samples;
+mod states;
 mod symbols;
 mod threads;
 mod times;

@@ -35,6 +35,11 @@ pub static TIMELINE: Kind = Kind {
             help: "The VM stopped all threads, for the collector or anything else, so many times within 10 ms; reaching is what of \
                    it, in nanoseconds, all threads took to stop",
         },
+        Event {
+            name: "thread.state",
+            values: ["", ""],
+            help: "With --wall: a thread was seen in one state at one moment after the other; the stack is that of the first",
+        },
     ],
     cost: "a tenth of a millisecond for each class that is loaded from the JDK's archive, some microseconds for others",
     rewrites: Rewrites::Never,

@@ -20,6 +20,7 @@ use super::events::EventKind;
 use super::methods::Methods;
 use super::metrics::{Declared, count_variance, variance};
 use super::nodes::Placed;
+use super::states;
 use super::threads::Threads;
 use labels::Labels;
 use places::{Moment, Place, Places};
@@ -78,6 +79,7 @@ pub fn feed(
     for event in &taken.events {
         feeder.feed_event(event);
     }
+    feeder.feed_states(&all);
     let (damaged, uncounted) = (feeder.places.budget.refused() + feeder.undeclared, feeder.uncounted);
     if uncounted > 0 {
         builder.meta.lost.insert(UNCOUNTED.to_owned(), uncounted);
@@ -284,6 +286,31 @@ impl Feeder<'_> {
         details.sort_unstable();
         let (time, duration) = (event.time.saturating_sub(self.base), event.duration);
         self.places.builder.event(Told { time, duration, thread, node, name, details });
+    }
+
+    /// What threads were seen doing over time, if the profile has a timeline.
+    fn feed_states(&mut self, samples: &[Sample]) {
+        if !self.event_kinds.values().any(|kind| kind.name == states::EVENT) {
+            return;
+        }
+        let declared = &self.declared;
+        let has_state = |sample: &&Sample| {
+            declared.get(&sample.metric).is_some_and(|metric| metric.parts == parts::STATES)
+        };
+        let (intervals, beyond) = states::intervals(samples.iter().filter(has_state));
+        if beyond > 0 {
+            *self.places.builder.meta.lost.entry("events.no-room".to_owned()).or_default() += beyond;
+        }
+        for states::Interval { state, thread, context, began, ended } in intervals {
+            let place = self.places.place(thread, context, Moment::Within);
+            let Some(Place { thread, node, .. }) = place else { continue };
+            let builder = &mut *self.places.builder;
+            let state = run_state::NAMES.get(state as usize).copied().unwrap_or("unknown");
+            let (name, key, state) =
+                (builder.string(states::EVENT), builder.string("state"), builder.string(state));
+            let (time, duration) = (began.saturating_sub(self.base), ended.saturating_sub(began));
+            builder.event(Told { time, duration, thread, node, name, details: vec![(key, state)] });
+        }
     }
 
     fn metric(&mut self, id: u32, measured: Measured) -> Option<MetricId> {
