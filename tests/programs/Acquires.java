@@ -3,6 +3,7 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.concurrent.locks.StampedLock;
 
 /** Acquires known numbers of locks in every way there is, in so many threads, so many times each. */
 public class Acquires {
@@ -30,6 +31,30 @@ public class Acquires {
 
     static final class Twice {}
 
+    static final class Gate {}
+
+    static final class Segment extends ReentrantLock {}
+
+    static final class Overridden extends ReentrantLock {
+        @Override
+        public void lock() {
+            super.lock();
+        }
+    }
+
+    /** What has methods of that name, and is no lock. */
+    static final class Door {
+        private int locked;
+
+        void lock() {
+            locked++;
+        }
+
+        void unlock() {
+            locked--;
+        }
+    }
+
     private static long all;
 
     static synchronized void count() {
@@ -54,6 +79,7 @@ public class Acquires {
         interruptedCondition();
         left();
         twice();
+        handOver();
         System.out.println("acquired");
     }
 
@@ -62,6 +88,10 @@ public class Acquires {
         Guarded guarded = new Guarded();
         Lock lock = new ReentrantLock();
         ReentrantReadWriteLock readWrite = new ReentrantReadWriteLock();
+        Segment segment = new Segment();
+        Overridden overridden = new Overridden();
+        StampedLock stamped = new StampedLock();
+        Door door = new Door();
         try {
             for (int i = 0; i < rounds; i++) {
                 synchronized (monitor) {
@@ -89,6 +119,15 @@ public class Acquires {
                 readWrite.readLock().unlock();
                 readWrite.writeLock().lock();
                 readWrite.writeLock().unlock();
+                segment.lock();
+                segment.unlock();
+                overridden.lock();
+                overridden.unlock();
+                stamped.unlockWrite(stamped.writeLock());
+                long stamp = stamped.tryReadLock(1, TimeUnit.SECONDS);
+                stamped.unlock(stamp);
+                door.lock();
+                door.unlock();
             }
         } catch (InterruptedException e) {
             throw new IllegalStateException(e);
@@ -175,6 +214,23 @@ public class Acquires {
             System.out.println(held + again);
             System.out.println(again);
         }
+    }
+
+    /** Locks that are not let go of in the order opposite to that in which they were acquired. */
+    private static void handOver() throws InterruptedException {
+        ReentrantLock first = new ReentrantLock();
+        ReentrantLock second = new ReentrantLock();
+        first.lock();
+        synchronized (new Gate()) {
+            take(second);
+            first.unlock();
+        }
+        System.out.println(sleep(200));
+        second.unlock();
+    }
+
+    private static void take(ReentrantLock lock) {
+        lock.lock();
     }
 
     private static long again(Twice twice) throws InterruptedException {

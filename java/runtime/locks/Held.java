@@ -1,19 +1,41 @@
 package quipu.runtime;
 
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.StampedLock;
 import jdk.internal.vm.annotation.ForceInline;
 
 /**
  * Locks that are acquired, and how long they are held: what code calls that locks and unlocks.
  *
- * <p>Each thread has a stack of what it holds. What is unlocked is looked for from its top: an exit that nothing was told of, or
- * that code above it never came to, leaves what is above it, which is dropped then.
+ * <p>Each thread has a list of what it holds. What is unlocked is looked for from its end. Monitors are left in the order opposite to
+ * that in which they were entered: one that is behind another that is left has been left before, and nothing was told of it. Locks
+ * are let go of in any order.
  */
 public final class Held {
     private static final int FIRST = 16;
-    /** Beyond so many locks at once, acquisitions are counted and not timed. */
+    /** Of more locks at once, those that were acquired first are not timed. */
     private static final int MOST = 1 << 10;
 
+    /** Which profile it is: what threads held in an earlier one is not known to be held now. */
+    private static int profile;
+
     private Held() {}
+
+    /** Another profile begins. */
+    static void begin() {
+        profile++;
+    }
+
+    private static Cursor cursor() {
+        Cursor cursor = Probe.cursor();
+        if (cursor.lockedIn != profile) {
+            cursor.paused = null;
+            cursor.locks = null;
+            cursor.locked = 0;
+            cursor.lockedIn = profile;
+        }
+        return cursor;
+    }
 
     /**
      * The thread has acquired a lock.
@@ -33,7 +55,7 @@ public final class Held {
         if (lock == null) {
             return;
         }
-        Cursor cursor = Probe.cursor();
+        Cursor cursor = cursor();
         if (cursor.tree() == 0) {
             // Threads that are not counted share a cursor: what one of them holds is not to be written down where others do.
             return;
@@ -42,19 +64,22 @@ public final class Held {
         if (site == 0) {
             return;
         }
-        Ledger.add(cursor, site, 1, 0);
+        long key = Ledger.key(cursor, site);
+        Ledger.add(cursor, key, 1, 0);
         if (cursor.paused == lock) {
             resume();
         }
         int at = cursor.locked;
         if (cursor.locks == null || at == cursor.locks.length) {
-            if (at >= MOST) {
-                return;
+            if (at < MOST) {
+                grow(cursor);
+            } else {
+                drop(cursor, MOST / 2);
+                at = cursor.locked;
             }
-            grow(cursor);
         }
         cursor.locks[at] = lock;
-        cursor.lockSites[at] = site;
+        cursor.lockKeys[at] = key;
         cursor.lockedSince[at] = System.nanoTime();
         cursor.locked = at + 1;
     }
@@ -67,9 +92,34 @@ public final class Held {
         }
     }
 
+    /** The same of something that has the methods of a lock, and may be none. */
+    public static void enterLock(Object lock, int instruction) {
+        try {
+            if (lock instanceof Lock) {
+                entered(lock, instruction);
+            }
+        } catch (StackOverflowError | OutOfMemoryError none) {
+            // It is not counted.
+        }
+    }
+
+    @ForceInline
+    public static void enterLockIf(boolean acquired, Object lock, int instruction) {
+        if (acquired) {
+            enterLock(lock, instruction);
+        }
+    }
+
+    @ForceInline
+    public static void enterStamped(long stamp, Object lock, int instruction) {
+        if (stamp != 0) {
+            enter(lock, instruction);
+        }
+    }
+
     /** The thread has let go of a lock, or is about to. */
     public static void exit(Object lock) {
-        Cursor cursor = Probe.cursor();
+        Cursor cursor = cursor();
         int at = find(cursor, lock);
         if (at < 0) {
             return;
@@ -77,12 +127,52 @@ public final class Held {
         if (cursor.paused == lock) {
             resume();
         }
-        Ledger.add(cursor, cursor.lockSites[at], 0, System.nanoTime() - cursor.lockedSince[at]);
+        // Where it was acquired, wherever it is let go of.
+        Ledger.add(cursor, cursor.lockKeys[at], 0, System.nanoTime() - cursor.lockedSince[at]);
         Object[] locks = cursor.locks;
-        for (int i = at; i < cursor.locked; i++) {
-            locks[i] = null;
+        int last = cursor.locked - 1;
+        if (at < last) {
+            remove(cursor, at, isMonitor(lock));
+        } else {
+            locks[at] = null;
+            cursor.locked = at;
         }
-        cursor.locked = at;
+    }
+
+    private static boolean isMonitor(Object lock) {
+        return !(lock instanceof Lock || lock instanceof StampedLock);
+    }
+
+    /** Takes one out, and monitors that are behind it if that is what it is. */
+    private static void remove(Cursor cursor, int at, boolean monitors) {
+        int to = at;
+        for (int from = at + 1; from < cursor.locked; from++) {
+            if (!monitors || !isMonitor(cursor.locks[from])) {
+                move(cursor, from, to++);
+            }
+        }
+        shorten(cursor, to);
+    }
+
+    /** Takes out the first ones. */
+    private static void drop(Cursor cursor, int many) {
+        for (int from = many; from < cursor.locked; from++) {
+            move(cursor, from, from - many);
+        }
+        shorten(cursor, cursor.locked - many);
+    }
+
+    private static void move(Cursor cursor, int from, int to) {
+        cursor.locks[to] = cursor.locks[from];
+        cursor.lockKeys[to] = cursor.lockKeys[from];
+        cursor.lockedSince[to] = cursor.lockedSince[from];
+    }
+
+    private static void shorten(Cursor cursor, int locked) {
+        for (int i = locked; i < cursor.locked; i++) {
+            cursor.locks[i] = null;
+        }
+        cursor.locked = locked;
     }
 
     /**
@@ -90,7 +180,7 @@ public final class Held {
      * of the time since which it has had the lock, the time for which it had it.
      */
     public static void pause(Object lock) {
-        Cursor cursor = Probe.cursor();
+        Cursor cursor = cursor();
         if (cursor.paused == lock) {
             return;
         }
@@ -104,7 +194,7 @@ public final class Held {
 
     /** It has it again, if it had let go of one: whether it was notified or what it did has thrown. */
     public static void resume() {
-        Cursor cursor = Probe.cursor();
+        Cursor cursor = cursor();
         if (cursor.paused != null) {
             turn(cursor, cursor.paused, null);
         }
@@ -128,9 +218,9 @@ public final class Held {
     }
 
     private static Object innermost() {
-        Cursor cursor = Probe.cursor();
+        Cursor cursor = cursor();
         for (int i = cursor.locked - 1; i >= 0; i--) {
-            if (cursor.locks[i] instanceof java.util.concurrent.locks.Lock) {
+            if (cursor.locks[i] instanceof Lock) {
                 return cursor.locks[i];
             }
         }
@@ -150,14 +240,14 @@ public final class Held {
         int size = had == 0 ? FIRST : 2 * had;
         Object[] locks = new Object[size];
         long[] since = new long[size];
-        int[] sites = new int[size];
+        long[] keys = new long[size];
         for (int i = 0; i < had; i++) {
             locks[i] = cursor.locks[i];
             since[i] = cursor.lockedSince[i];
-            sites[i] = cursor.lockSites[i];
+            keys[i] = cursor.lockKeys[i];
         }
         // The one that tells whether there is room comes last.
-        cursor.lockSites = sites;
+        cursor.lockKeys = keys;
         cursor.lockedSince = since;
         cursor.locks = locks;
     }

@@ -169,7 +169,7 @@ public final class Timer {
     private static void count(Cursor cursor, long node, long nanos) {
         if (U.getInt(node + Layout.NODE_METHOD) != 0) {
             int context = (int) ((node + Layout.NODE_SLOTS - Probe.BASE) >>> Layout.LINK_SHIFT);
-            Ledger.add(cursor, Cursor.words(Layout.LEDGER_EXECUTIONS | range(nanos), context), nanos);
+            Ledger.add(cursor, Cursor.words(Layout.LEDGER_EXECUTIONS | range(nanos), context), 1, nanos);
         }
     }
 

@@ -43,13 +43,15 @@ public final class Cursor {
     int ledgerMask;
     private int ledgerUsed;
 
-    /** What the thread has locked, since when, and the sites of that: see {@code Held}. */
+    /** What the thread has locked, since when, and the keys that its {@link Ledger} has for that: see {@code Held}. */
     Object[] locks;
     long[] lockedSince;
-    int[] lockSites;
+    long[] lockKeys;
     int locked;
     /** The one of them that it has let go of until it is notified. */
     Object paused;
+    /** The profile in which that is so. */
+    int lockedIn;
 
     /** Below a root that is timed: the slot in which the next callee finds its node, and 0 outside of all; see {@code Timer}. */
     public long below;

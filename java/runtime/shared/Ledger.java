@@ -36,7 +36,8 @@ public final class Ledger {
     /** An instruction was executed once. */
     @ForceInline
     public static void count(int site) {
-        long entry = entry(Probe.cursor(), site);
+        Cursor cursor = Probe.cursor();
+        long entry = entry(cursor, key(cursor, site));
         if (entry != 0) {
             U.putLong(entry + Layout.LEDGER_COUNT, U.getLong(entry + Layout.LEDGER_COUNT) + 1);
         }
@@ -45,35 +46,29 @@ public final class Ledger {
     /** An instruction was executed once, which is worth so much. */
     @ForceInline
     public static void add(int site, long value) {
-        add(Probe.cursor(), site, 1, value);
+        Cursor cursor = Probe.cursor();
+        add(cursor, key(cursor, site), 1, value);
     }
 
-    /** The same of a thread whose cursor is known, so many times. */
+    /** Something that has a key was done so many times, and is worth so much. */
     @ForceInline
-    static void add(Cursor cursor, int site, long times, long value) {
-        long entry = entry(cursor, site);
+    static void add(Cursor cursor, long key, long times, long value) {
+        long entry = entry(cursor, key);
         if (entry != 0) {
             U.putLong(entry + Layout.LEDGER_COUNT, U.getLong(entry + Layout.LEDGER_COUNT) + times);
             U.putLong(entry + Layout.LEDGER_VALUE, U.getLong(entry + Layout.LEDGER_VALUE) + value);
         }
     }
 
-    /** Something was done once that has a key of its own, and is worth so much. */
-    static void add(Cursor cursor, long key, long value) {
-        long entry = cursor.ledger + Layout.LEDGER_SIZE * (hash(key) & cursor.ledgerMask);
-        if (U.getLong(entry) != key) {
-            entry = find(cursor, key);
-        }
-        if (entry != 0) {
-            U.putLong(entry + Layout.LEDGER_COUNT, U.getLong(entry + Layout.LEDGER_COUNT) + 1);
-            U.putLong(entry + Layout.LEDGER_VALUE, U.getLong(entry + Layout.LEDGER_VALUE) + value);
-        }
+    /** The key of a site in the current context. */
+    @ForceInline
+    static long key(Cursor cursor, int site) {
+        return Cursor.words(site, contexts ? context(cursor) : 0);
     }
 
-    /** The entry of a site in the current context; 0 if there is no room for it. */
+    /** The entry with a key; 0 if there is no room for it. */
     @ForceInline
-    private static long entry(Cursor cursor, int site) {
-        long key = Cursor.words(site, contexts ? context(cursor) : 0);
+    private static long entry(Cursor cursor, long key) {
         long entry = cursor.ledger + Layout.LEDGER_SIZE * (hash(key) & cursor.ledgerMask);
         return U.getLong(entry) == key ? entry : find(cursor, key);
     }

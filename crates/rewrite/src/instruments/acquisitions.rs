@@ -5,12 +5,16 @@
 //! | `monitorenter` | behind it, where the method's own handler would unlock again |
 //! | `monitorexit` | behind it, where its own handler does not come back |
 //! | a synchronized method | at its entry and its exits, which have the lock |
-//! | a call of `lock`, `lockInterruptibly` or `tryLock` | behind it |
+//! | a call of `lock`, `lockInterruptibly` or `tryLock` | behind it; of whatever class it is said to be, if it is a `Lock` then |
 //! | a call of `unlock` | behind it: should there be no stack left to tell, it is unlocked |
+//! | a call of `super.lock()` and the like in what overrides it | not at all: it is told where that is called |
+//! | a call of a `StampedLock` that returns a stamp, or that gives it back | behind it |
 //! | a call of `Object.wait`, or of a condition's `await` | around it: the lock is not held meanwhile; and where what it throws arrives |
 
-use quipu_classfile::opcode::{ACONST_NULL, ALOAD_0, DUP, ICONST_0, MONITORENTER, MONITOREXIT};
-use quipu_classfile::{ClassFile, EditError, Instruction, Snippet, VerificationType, access};
+use quipu_classfile::opcode::{
+    ACONST_NULL, ALOAD_0, DUP, DUP2, ICONST_0, INVOKESPECIAL, INVOKESTATIC, MONITORENTER, MONITOREXIT,
+};
+use quipu_classfile::{ClassFile, EditError, Instruction, Method, Snippet, VerificationType, access};
 
 use crate::call::{Call, call_of};
 use crate::instrument::{Inserter, Instrument, MethodEdit};
@@ -33,6 +37,9 @@ const LOCK_CLASSES: [&[u8]; 4] = [
     b"java/util/concurrent/locks/ReentrantReadWriteLock$ReadLock",
     b"java/util/concurrent/locks/ReentrantReadWriteLock$WriteLock",
 ];
+
+/// Its methods are others than those of `Lock`.
+const STAMPED: &[u8] = b"java/util/concurrent/locks/StampedLock";
 
 /// What has the methods of `Condition`.
 const CONDITION_CLASSES: [&[u8]; 3] = [
@@ -83,20 +90,33 @@ enum Locking {
     Enter,
     Exit,
     /// Of a `Lock`: with a result that tells whether it was acquired, or without.
-    Lock(bool),
+    Lock(bool, Sure),
     /// The same with a time to wait for it.
-    LockInTime,
+    LockInTime(Sure),
     Unlock,
+    /// Of a `StampedLock`: with a time to wait for it, or without.
+    Stamp(bool),
+    Unstamp,
     /// With so many numbers: `wait(long, int)` has two.
     Wait(u8),
     Await,
 }
 
-fn locking(class: &ClassFile<'_>, instruction: &Instruction<'_>) -> Option<Locking> {
+/// Whether it is known that something is a `Lock`; otherwise that is looked at when it is executed.
+type Sure = bool;
+
+fn locking(method: &Method<'_, '_>, instruction: &Instruction<'_>) -> Option<Locking> {
     match instruction.opcode {
         MONITORENTER => Some(Locking::Enter),
         MONITOREXIT => Some(Locking::Exit),
-        _ => called(&call_of(instruction, class.pool())?),
+        INVOKESTATIC => None,
+        opcode => {
+            let call = call_of(instruction, method.class().pool())?;
+            // Who calls what overrides it is told of.
+            let is_super = opcode == INVOKESPECIAL
+                && (call.name, call.descriptor) == (method.name(), method.descriptor());
+            called(&call).filter(|_| !is_super)
+        }
     }
 }
 
@@ -112,14 +132,33 @@ fn called(call: &Call<'_>) -> Option<Locking> {
     if CONDITION_CLASSES.contains(&call.owner) && call.name.starts_with(b"await") {
         return Some(Locking::Await);
     }
-    if !LOCK_CLASSES.contains(&call.owner) {
-        return None;
+    if call.owner == STAMPED {
+        return stamped(call);
     }
+    let sure = LOCK_CLASSES.contains(&call.owner);
     match (call.name, call.descriptor) {
-        (b"lock" | b"lockInterruptibly", b"()V") => Some(Locking::Lock(false)),
-        (b"tryLock", b"()Z") => Some(Locking::Lock(true)),
-        (b"tryLock", b"(JLjava/util/concurrent/TimeUnit;)Z") => Some(Locking::LockInTime),
+        (b"lock" | b"lockInterruptibly", b"()V") => Some(Locking::Lock(false, sure)),
+        (b"tryLock", b"()Z") => Some(Locking::Lock(true, sure)),
+        (b"tryLock", b"(JLjava/util/concurrent/TimeUnit;)Z") => Some(Locking::LockInTime(sure)),
         (b"unlock", b"()V") => Some(Locking::Unlock),
+        _ => None,
+    }
+}
+
+fn stamped(call: &Call<'_>) -> Option<Locking> {
+    let takes = matches!(
+        call.name,
+        b"readLock"
+            | b"writeLock"
+            | b"readLockInterruptibly"
+            | b"writeLockInterruptibly"
+            | b"tryReadLock"
+            | b"tryWriteLock"
+    );
+    match (call.name, call.descriptor) {
+        (_, b"()J") if takes => Some(Locking::Stamp(false)),
+        (_, b"(JLjava/util/concurrent/TimeUnit;)J") if takes => Some(Locking::Stamp(true)),
+        (b"unlock" | b"unlockRead" | b"unlockWrite", b"(J)V") => Some(Locking::Unstamp),
         _ => None,
     }
 }
@@ -140,7 +179,7 @@ impl Inserter for AcquisitionInserter {
         }
         let body = *edit.code.code();
         let all: Vec<Locking> =
-            body.instructions().map_while(Result::ok).filter_map(|i| locking(method.class(), &i)).collect();
+            body.instructions().map_while(Result::ok).filter_map(|i| locking(&method, &i)).collect();
         self.locals = declare(edit, &all)?;
         self.waits = all.iter().any(Locking::waits);
         if method.is(access::SYNCHRONIZED) {
@@ -149,13 +188,20 @@ impl Inserter for AcquisitionInserter {
         let Some(Locals { lock, number, nanos, other }) = self.locals else { return Ok(()) };
         for instruction in body.instructions() {
             let instruction = instruction?;
-            let Some(what) = locking(method.class(), &instruction) else { continue };
+            let Some(what) = locking(&method, &instruction) else { continue };
             let mut s = Snippet::new();
             match what {
-                Locking::Enter | Locking::Lock(_) | Locking::Exit | Locking::Unlock => {
+                Locking::Enter
+                | Locking::Lock(..)
+                | Locking::Exit
+                | Locking::Unlock
+                | Locking::Stamp(false) => {
                     s.op(DUP).astore(lock);
                 }
-                Locking::LockInTime => {
+                Locking::Unstamp => {
+                    s.lstore(number).op(DUP).astore(lock).lload(number);
+                }
+                Locking::LockInTime(_) | Locking::Stamp(true) => {
                     s.astore(other).lstore(number).op(DUP).astore(lock);
                     s.lload(number).aload(other);
                     // The verifier knows it as what it was.
@@ -210,7 +256,10 @@ fn declare(edit: &mut MethodEdit<'_, '_, '_, '_>, all: &[Locking]) -> Result<Opt
     let lock = edit.code.new_local(VerificationType::Object(object))?;
     let (mut number, mut nanos, mut other) = (0, 0, 0);
     s.op(ACONST_NULL).astore(lock);
-    if all.iter().any(|what| matches!(what, Locking::LockInTime | Locking::Wait(1 | 2))) {
+    let in_time = |what: &Locking| matches!(what, Locking::LockInTime(_) | Locking::Stamp(true));
+    let has_number =
+        |what: &Locking| in_time(what) || matches!(what, Locking::Wait(1 | 2) | Locking::Unstamp);
+    if all.iter().any(has_number) {
         number = edit.code.new_local(VerificationType::Long)?;
         s.long16(0).lstore(number);
     }
@@ -218,7 +267,7 @@ fn declare(edit: &mut MethodEdit<'_, '_, '_, '_>, all: &[Locking]) -> Result<Opt
         nanos = edit.code.new_local(VerificationType::Int)?;
         s.op(ICONST_0).istore(nanos);
     }
-    if all.contains(&Locking::LockInTime) {
+    if all.iter().any(in_time) {
         other = edit.code.new_local(VerificationType::Object(object))?;
         s.op(ACONST_NULL).astore(other);
     }
@@ -259,27 +308,34 @@ fn after_instructions(
     let body = *edit.code.code();
     for instruction in body.instructions() {
         let instruction = instruction?;
-        let Some(what) = locking(method.class(), &instruction) else { continue };
+        let Some(what) = locking(&method, &instruction) else { continue };
         let mut s = Snippet::new();
         match what {
-            Locking::Enter | Locking::Lock(_) | Locking::LockInTime => {
+            Locking::Enter | Locking::Lock(..) | Locking::LockInTime(_) | Locking::Stamp(_) => {
                 let Some(site) = edit.site(Acquisitions::NAME, instruction.bci, b"") else { continue };
-                let tells = matches!(what, Locking::Lock(true) | Locking::LockInTime);
-                if tells {
-                    s.op(DUP);
+                let (tells, probe, descriptor) = match what {
+                    Locking::Lock(true, true) | Locking::LockInTime(true) => {
+                        (Some(DUP), "enterIf", "(ZLjava/lang/Object;I)V")
+                    }
+                    Locking::Lock(true, false) | Locking::LockInTime(false) => {
+                        (Some(DUP), "enterLockIf", "(ZLjava/lang/Object;I)V")
+                    }
+                    Locking::Stamp(_) => (Some(DUP2), "enterStamped", "(JLjava/lang/Object;I)V"),
+                    Locking::Lock(false, false) => (None, "enterLock", "(Ljava/lang/Object;I)V"),
+                    _ => (None, "enter", "(Ljava/lang/Object;I)V"),
+                };
+                if let Some(copy) = tells {
+                    s.op(copy);
                 }
                 s.aload(lock);
                 edit.probes.int(edit.code.pool(), &mut s, site)?;
-                let (probe, descriptor) = match tells {
-                    true => ("enterIf", "(ZLjava/lang/Object;I)V"),
-                    false => ("enter", "(Ljava/lang/Object;I)V"),
-                };
                 edit.probes.call_class(RUNTIME, edit.code.pool(), &mut s, probe, descriptor)?;
             }
             Locking::Wait(_) | Locking::Await => {
                 edit.probes.call_class(RUNTIME, edit.code.pool(), &mut s, "resume", "()V")?;
             }
-            Locking::Exit | Locking::Unlock => {
+            // What is no lock was not acquired.
+            Locking::Exit | Locking::Unlock | Locking::Unstamp => {
                 s.aload(lock);
                 edit.probes.call_class(RUNTIME, edit.code.pool(), &mut s, "exit", OBJECT)?;
             }
@@ -308,7 +364,7 @@ fn after_exceptions(edit: &mut MethodEdit<'_, '_, '_, '_>) -> Result<(), EditErr
     let mut handlers = Vec::new();
     for instruction in body.instructions() {
         let instruction = instruction?;
-        if locking(method.class(), &instruction).is_some_and(|what| what.waits()) {
+        if locking(&method, &instruction).is_some_and(|what| what.waits()) {
             let covers = |start: u16, end: u16| (u32::from(start)..u32::from(end)).contains(&instruction.bci);
             handlers.extend(body.exceptions().filter(|e| covers(e.start, e.end)).map(|e| e.handler));
         }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use quipu_e2e::{Program, Run};
+use quipu_e2e::{Command, Program, Run, Working, on_every_jdk, scratch, tools};
 use quipu_profile::Profile;
 
 const THREADS: u64 = 8;
 const ROUNDS: u64 = 2_000;
 
 /// What each thread acquires in a round, by the method that does so and the class of the lock.
-const ACQUIRED: [(&str, &str, u64); 7] = [
+const ACQUIRED: [(&str, &str, u64); 10] = [
     ("Acquires.work", "Acquires$Monitor", 2),
     ("Acquires$Guarded.add", "Acquires$Guarded", 1),
     ("Acquires$Guarded.fail", "Acquires$Guarded", 1),
@@ -17,11 +17,14 @@ const ACQUIRED: [(&str, &str, u64); 7] = [
     ("Acquires.work", "java.util.concurrent.locks.ReentrantLock", 3),
     ("Acquires.work", "java.util.concurrent.locks.ReentrantReadWriteLock$ReadLock", 1),
     ("Acquires.work", "java.util.concurrent.locks.ReentrantReadWriteLock$WriteLock", 1),
+    ("Acquires.work", "Acquires$Segment", 1),
+    ("Acquires.work", "Acquires$Overridden", 1),
+    ("Acquires.work", "java.util.concurrent.locks.StampedLock", 2),
 ];
 
 /// Locks that are held once and let go of meanwhile, for so many milliseconds; in the order in which the program tells how long it
 /// held them.
-const HELD: [(&str, &str, u64); 7] = [
+const HELD: [(&str, &str, u64); 8] = [
     ("Acquires.hold", "Acquires$Waited", 600),
     ("Acquires.await", "java.util.concurrent.locks.ReentrantLock", 600),
     ("Acquires.interrupted", "Acquires$Interrupted", 400),
@@ -29,6 +32,7 @@ const HELD: [(&str, &str, u64); 7] = [
     ("Acquires.left", "Acquires$Left", 400),
     ("Acquires.twice", "Acquires$Twice", 600),
     ("Acquires.again", "Acquires$Twice", 600),
+    ("Acquires.take", "java.util.concurrent.locks.ReentrantLock", 400),
 ];
 
 /// Acquisitions and nanoseconds, by method and class of the lock.
@@ -61,6 +65,9 @@ fn assert_acquired(run: &Run) {
         assert_eq!(count, per_round * ROUNDS * THREADS, "{class} in {method}");
         assert!(hold > 0, "{class} in {method} was held for no time");
     }
+    let others =
+        [of("Acquires$Overridden.lock", "Acquires$Overridden"), of("Acquires.work", "Acquires$Door")];
+    assert_eq!(others, [[0; 2]; 2], "it is told where it is called, and a door is none");
     // What it waits for to be notified, it does not hold the lock: neither before, nor after what has thrown.
     let mut truths = run.stdout.lines().map_while(|line| line.parse::<u64>().ok());
     for (method, class, waited) in HELD {
@@ -84,6 +91,36 @@ fn every_lock_is_counted_whatever_compiles_it() {
     }
 }
 
+/// What was held when a profile ended is not held in the next one, which was not there when it was acquired again.
+#[test]
+fn what_was_held_in_an_earlier_profile_is_not_in_the_next() {
+    on_every_jdk(|jdk| {
+        let mut program = Working::start_program(jdk, "LocksByTurns");
+        let steer = |pid: &str, words: &[&str]| {
+            let output = Command::new(&tools().quipu).args(["ctl", pid]).args(words).output();
+            let output = output.expect("it runs");
+            assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        };
+        let pid = program.id();
+        let file = scratch("turns").join("out.quipu");
+        steer(&pid, &["start", "locks=all"]);
+        // It acquires the lock, and is seen to; it lets go of it and acquires it again when nobody looks.
+        program.turn();
+        steer(&pid, &["stop"]);
+        program.turn();
+        program.turn();
+        steer(&pid, &["start", "locks=all"]);
+        program.turn();
+        steer(&pid, &["stop"]);
+        steer(&pid, &["dump", "-o", file.to_str().expect("a name")]);
+        let found = acquired(&Profile::load(&file).expect("a profile"));
+        let lock = "java.util.concurrent.locks.ReentrantLock".to_owned();
+        let of = found.get(&("LocksByTurns.acquire".to_owned(), lock)).copied().unwrap_or_default();
+        assert_eq!(of, [0, 0], "nobody has seen since when it is held");
+        program.finish();
+    });
+}
+
 /// Other kinds in the same code do not change what is counted.
 #[test]
 fn every_lock_is_counted_beside_everything_that_is_made_and_called() {
@@ -92,6 +129,14 @@ fn every_lock_is_counted_beside_everything_that_is_made_and_called() {
         let profile = run.profile();
         for metric in ["calls", "bytecodes", "alloc.count", "lock.entered"] {
             assert!(profile.metric(metric).is_some_and(|metric| metric.total() > 0), "{metric}");
+        }
+        // What is let go of elsewhere was held where it was acquired, which is a context that was entered.
+        let (tree, calls) = (profile.tree(), profile.metric("calls").expect("calls").values());
+        for node in 1..tree.len() as u32 {
+            let takes = |method| profile.method_name(method) == "Acquires.take";
+            if tree.method(node).is_some_and(takes) {
+                assert_eq!(calls[node as usize], 1);
+            }
         }
     });
 }
@@ -180,7 +225,7 @@ fn the_views_of_the_paper_are_reports() {
             row.unwrap_or_else(|| panic!("{class}.{method}"))
         };
         for (class, method, per_round) in
-            [("Acquires", "work", 7), ("Acquires$Guarded", "add", 1), ("Acquires", "count", 1)]
+            [("Acquires", "work", 11), ("Acquires$Guarded", "add", 1), ("Acquires", "count", 1)]
         {
             let row = of(class, method);
             let entered = row["lock.entered"]["self"].as_u64();

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use quipu_arena::layout::detail;
 use quipu_jvm::jni::kind;
-use quipu_jvm::{Env, Error, Global};
+use quipu_jvm::{Env, Error, Global, MethodId};
 use quipu_kinds::Kind;
 use quipu_rewrite::{Acquisitions, Instrument};
 
@@ -17,8 +17,8 @@ use crate::sites;
 use crate::stacks::metrics::{self, Declared};
 use crate::start;
 
-/// The runtime's class, which inserted code calls.
-static RUNTIME: OnceLock<Global<kind::Class>> = OnceLock::new();
+/// The runtime's class, which inserted code calls, and what tells it that a profile begins.
+static RUNTIME: OnceLock<(Global<kind::Class>, MethodId)> = OnceLock::new();
 static ON: AtomicBool = AtomicBool::new(false);
 
 /// Whether everything is counted.
@@ -42,11 +42,16 @@ pub fn instrument(
         for (name, bytes) in classes::HELD.unpack() {
             let class = dialect::define(env, session.jvmti, name, &bytes)?;
             // Looking a method up initialises the class: instrumented code must never be the first to do so.
-            env.static_method(class, c"exit", c"(Ljava/lang/Object;)V")?;
-            let _ = RUNTIME.set(env.new_global(class)?);
+            let begin = env.static_method(class, c"begin", c"()V")?;
+            let _ = RUNTIME.set((env.new_global(class)?, begin));
         }
     }
-    ON.store(true, Ordering::Release);
+    if !ON.swap(true, Ordering::AcqRel)
+        && let Some((class, begin)) = RUNTIME.get()
+    {
+        // SAFETY: the method takes and returns nothing.
+        unsafe { env.call_static_void(class.get(), *begin, &[])? };
+    }
     Ok(Arc::new(Acquisitions))
 }
 
