@@ -1,7 +1,10 @@
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.locks.StampedLock;
+import java.util.function.Predicate;
 
 /**
  * Threads that wait for a lock while main holds it: each exactly once in a round, for a time that it measures itself. Then main
@@ -10,12 +13,13 @@ import java.util.concurrent.locks.ReentrantLock;
 public class Contended {
     private static final Object MONITOR = new Object();
     private static final ReentrantLock LOCK = new ReentrantLock();
+    private static final StampedLock STAMPED = new StampedLock();
 
     private static long waited;
     private static long milliseconds = 10;
 
     public static void main(String[] arguments) throws Exception {
-        boolean monitor = arguments[0].equals("monitor");
+        String lock = arguments[0];
         int threads = Integer.parseInt(arguments[1]);
         int rounds = Integer.parseInt(arguments[2]);
         if (arguments.length > 3) {
@@ -24,13 +28,15 @@ public class Contended {
         CyclicBarrier barrier = new CyclicBarrier(threads + 1);
         List<Thread> all = new ArrayList<>();
         for (int i = 0; i < threads; i++) {
-            Thread thread = new Thread(() -> work(monitor, rounds, barrier), "waiter-" + i);
+            Thread thread = new Thread(() -> work(lock, rounds, barrier), "waiter-" + i);
             thread.start();
             all.add(thread);
         }
         for (int i = 0; i < rounds; i++) {
-            if (monitor) {
+            if (lock.equals("monitor")) {
                 holdMonitor(barrier, all);
+            } else if (lock.equals("stamped")) {
+                holdStamped(barrier, all);
             } else {
                 holdLock(barrier, all);
             }
@@ -48,7 +54,7 @@ public class Contended {
     private static void holdMonitor(CyclicBarrier barrier, List<Thread> all) throws Exception {
         synchronized (MONITOR) {
             barrier.await();
-            hold(all, Thread.State.BLOCKED);
+            hold(all, thread -> thread.getState() == Thread.State.BLOCKED);
         }
     }
 
@@ -56,16 +62,26 @@ public class Contended {
         LOCK.lock();
         try {
             barrier.await();
-            hold(all, null);
+            hold(all, LOCK::hasQueuedThread);
         } finally {
             LOCK.unlock();
         }
     }
 
+    private static void holdStamped(CyclicBarrier barrier, List<Thread> all) throws Exception {
+        long stamp = STAMPED.writeLock();
+        try {
+            barrier.await();
+            hold(all, thread -> LockSupport.getBlocker(thread) == STAMPED);
+        } finally {
+            STAMPED.unlockWrite(stamp);
+        }
+    }
+
     /** Until all wait, and some time more. */
-    private static void hold(List<Thread> all, Thread.State state) {
+    private static void hold(List<Thread> all, Predicate<Thread> waits) {
         for (Thread thread : all) {
-            while (state == null ? !LOCK.hasQueuedThread(thread) : thread.getState() != state) {
+            while (!waits.test(thread)) {
                 Thread.yield();
             }
         }
@@ -75,12 +91,14 @@ public class Contended {
         }
     }
 
-    private static void work(boolean monitor, int rounds, CyclicBarrier barrier) {
+    private static void work(String lock, int rounds, CyclicBarrier barrier) {
         try {
             for (int i = 0; i < rounds; i++) {
                 barrier.await();
-                if (monitor) {
+                if (lock.equals("monitor")) {
                     enter();
+                } else if (lock.equals("stamped")) {
+                    stamp();
                 } else {
                     lock();
                 }
@@ -106,6 +124,13 @@ public class Contended {
         } finally {
             LOCK.unlock();
         }
+    }
+
+    private static void stamp() {
+        long began = System.nanoTime();
+        long stamp = STAMPED.writeLock();
+        waited += System.nanoTime() - began;
+        STAMPED.unlockWrite(stamp);
     }
 
     private static void sleepInWait() throws InterruptedException {

@@ -64,6 +64,27 @@ public class Initialised {
         BEGUN.await();
         want(loader);
         first.join();
+        lockAnArray();
+    }
+
+    /** The VM's monitor is that of an array of numbers: programs may lock such arrays, too. */
+    static void lockAnArray() throws InterruptedException {
+        int[] own = {1, 2, 3};
+        Thread waiter = new Thread(() -> enter(own), "waiter");
+        synchronized (own) {
+            waiter.start();
+            while (waiter.getState() != Thread.State.BLOCKED) {
+                Thread.sleep(1);
+            }
+            Thread.sleep(20);
+        }
+        waiter.join();
+    }
+
+    static void enter(int[] own) {
+        synchronized (own) {
+            own[0]++;
+        }
     }
 
     static void want(ClassLoader loader) {

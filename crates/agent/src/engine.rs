@@ -86,7 +86,7 @@ pub trait Engine: Sync {
     fn upkeep(&self, _env: &Env<'_>) {}
 
     /// The VM ends, and can still be asked.
-    fn vm_ends(&self, _env: &Env<'_>) {}
+    fn vm_ends(&self, _env: &mut Env<'_>) {}
 
     /// A class can be used from now on.
     fn class_prepared(&self, _env: &Env<'_>, _class: Class<'_>) {}

@@ -294,7 +294,7 @@ unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, env: *mut JNIEnv) {
         let Some(session) = Session::get() else { return };
         // SAFETY: the VM passes this thread's environment.
         if let Some(mut env) = unsafe { Env::from_raw(env) } {
-            ENGINES.iter().for_each(|engine| engine.vm_ends(&env));
+            ENGINES.iter().for_each(|engine| engine.vm_ends(&mut env));
             // What was seen last is told; there is no way left to complain.
             let _ = stacks::set(session, &mut env, &stacks::Wanted::default());
         }

@@ -143,7 +143,7 @@ impl Engine for Live {
         }
     }
 
-    fn vm_ends(&self, env: &Env<'_>) {
+    fn vm_ends(&self, env: &mut Env<'_>) {
         if let (true, Some(session)) = (self.is_on(), Session::get()) {
             SURVIVORS.look(&session.arena, env, true);
         }

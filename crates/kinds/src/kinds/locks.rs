@@ -52,6 +52,12 @@ pub static LOCKS: Kind = Kind {
             values: ["", ""],
             help: "A thread was in Object.wait, or parked for anything else than a lock, for at least the threshold",
         },
+        Event {
+            name: "thread.pinned",
+            values: ["", ""],
+            help: "A virtual thread waited and kept its carrier from running others, for at least the threshold: within native \
+                   code, or within a monitor, for one or in Object.wait before Java 24",
+        },
     ],
     cost: "some microseconds for each wait; nothing measurable where threads seldom wait; with `all`, two looks at the clock for each lock that is acquired",
     rewrites: Rewrites::IfAll,

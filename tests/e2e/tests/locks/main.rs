@@ -1,6 +1,9 @@
 //! Waiting for locks, against a program whose threads wait a known number of times for a time that they measure.
 
 mod all;
+mod hanging;
+mod pinned;
+mod robust;
 
 use quipu_e2e::{Program, Run};
 use quipu_profile::Profile;
@@ -81,6 +84,23 @@ fn locks_of_java_util_concurrent_are_told() {
     contended("lock").quipu(["--locks"]).on_every_jdk(|run| {
         let lock = "java.util.concurrent.locks.ReentrantLock$NonfairSync";
         assert_waited(run, lock, "Contended.lock", "Contended.holdLock");
+    });
+}
+
+/// It is a lock, though none of those that know who has them.
+#[test]
+fn stamped_locks_are_locks() {
+    contended("stamped").quipu(["--locks"]).on_every_jdk(|run| {
+        assert!(run.status.success(), "{}", run.said());
+        let lock = "java.util.concurrent.locks.StampedLock";
+        let of = |metric| of_lock(run.profile(), metric, lock, "Contended.stamp");
+        assert_eq!(of("lock.count"), THREADS * ROUNDS, "{}", run.said());
+        let truth: f64 = run.stdout.trim().parse().expect("what was waited");
+        let time = of("lock.time") as f64;
+        assert!((time / truth - 1.0).abs() <= 0.05, "{time} ns, and it was {truth}; {}", run.said());
+        let waits = run.profile().metric("wait.count").map(|waits| waits.values());
+        let leaves = leaves_of(run.profile(), lock, "Contended.stamp");
+        assert_eq!(waits.map_or(0, |waits| leaves.iter().map(|&leaf| waits[leaf as usize]).sum()), 0);
     });
 }
 
@@ -195,6 +215,8 @@ fn class_initialisation_is_called_so() {
         let waited = of_lock(profile, "lock.time", lock, "Initialised.want");
         assert!(waited > 100_000_000, "{waited} ns of 300 ms; {}", run.said());
         assert_eq!(of_lock(profile, "lock.blocked", lock, "Initialised$Slowly.loadClass"), waited);
+        // An array that the program locks itself is what it is.
+        assert_eq!(of_lock(profile, "lock.count", "int[]", "Initialised.enter"), 1, "{}", run.said());
     });
 }
 
@@ -202,7 +224,7 @@ fn class_initialisation_is_called_so() {
 #[test]
 fn waits_are_on_the_timeline() {
     let program = Program::new("Contended").arguments(["monitor", "2", "3"]);
-    program.quipu(["--locks", "--timeline"]).on_every_jdk(|run| {
+    program.quipu(["--locks", "--timeline", "--wall", "500"]).on_every_jdk(|run| {
         let profile = run.profile();
         let tree = profile.tree();
         let named = |name: &'static str, method: &'static str| {
@@ -227,6 +249,13 @@ fn waits_are_on_the_timeline() {
             thread.is_some_and(|thread| profile.str(thread.name) == "waiter-#")
         };
         assert!(waits.iter().all(is_waiter));
+        // What samples have seen in between: each wait is 10 ms and more, and a sample stands for 2 or, on a busy machine, more.
+        let blocked: u64 = named("thread.state", "Contended.enter")
+            .iter()
+            .filter(|event| profile.str(event.details[0].1) == "blocked")
+            .map(|event| event.duration)
+            .sum();
+        assert!(blocked >= lasted / 4 && blocked <= 4 * lasted, "{blocked} ns of {lasted}; {}", run.said());
         assert_eq!(named("thread.wait", "Contended.sleepInWait").len(), 5);
     });
 }

@@ -279,7 +279,7 @@ impl Engine for Calls {
         self.is_on().then(|| how.to_owned())
     }
 
-    fn vm_ends(&self, _: &Env<'_>) {
+    fn vm_ends(&self, _: &mut Env<'_>) {
         self.on.store(false, Ordering::Release);
     }
 

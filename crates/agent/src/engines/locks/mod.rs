@@ -14,7 +14,9 @@ mod mounting;
 mod names;
 pub mod parking;
 mod pending;
+mod waiting;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
@@ -28,7 +30,7 @@ use crate::events::Listener;
 use crate::options::Options;
 use crate::session::Session;
 use crate::stacks::metrics::{self, Declared};
-use crate::stacks::record::{self, Charge};
+use crate::stacks::record::{self, Charge, Here};
 use crate::stacks::{monotonic, timeline};
 use crate::start;
 use pending::Pending;
@@ -51,6 +53,7 @@ pub struct Locks {
     blocked: AtomicU16,
     event: AtomicU32,
     wait_event: AtomicU32,
+    pinned_event: AtomicU32,
 }
 
 /// The only one.
@@ -62,6 +65,7 @@ pub static LOCKS: Locks = Locks {
     blocked: AtomicU16::new(0),
     event: AtomicU32::new(0),
     wait_event: AtomicU32::new(0),
+    pinned_event: AtomicU32::new(0),
 };
 
 const EVENTS: [sys::jvmtiEvent; 4] = [
@@ -79,6 +83,8 @@ enum What {
     Synchronizer {
         attempt: u32,
     },
+    /// A lock that does not know who has it.
+    Ownerless,
     /// Not a lock.
     Other,
 }
@@ -105,18 +111,22 @@ impl Locks {
         let known = pending::known(who, detail, came);
         let Some(here) = known.or_else(|| record::here(env, thread)) else { return };
         let held = match what {
-            What::Other => None,
+            What::Other | What::Ownerless => None,
             _ => holders::look(session, env, thread, object, what == What::Monitor, detail),
         };
         // What this took is not the program's.
         let began = monotonic().min(came.saturating_add(MOST_SUBTRACTED));
         let (is_lock, attempt) = match what {
-            What::Monitor => (true, 0),
+            What::Monitor | What::Ownerless => (true, 0),
             What::Synchronizer { attempt } => (true, attempt),
             What::Other => (false, 0),
         };
         let is_fresh = known.is_none();
-        pending::put(who, Pending { here, is_fresh, detail, is_lock, held, attempt, began });
+        let pins = what == What::Monitor && pins(env, thread);
+        pending::put(
+            who,
+            Pending { here, is_fresh, pins, is_unseen: false, detail, is_lock, held, attempt, began },
+        );
     }
 
     /// It has what it waited for, and others may wait for that: what is written down is written at once.
@@ -128,13 +138,38 @@ impl Locks {
         else {
             return;
         };
-        let Pending { here, is_fresh, detail, is_lock, held, began, .. } = pending;
+        self.ended(now, pending, count);
+    }
+
+    /// Threads that still wait when nobody is to be asked any more have waited until now: those that hang are what is looked for.
+    fn end_all(&self, env: &mut Env<'_>) {
+        let Some(session) = Session::get() else { return };
+        let now = monotonic();
+        let threshold = self.threshold.load(Ordering::Relaxed);
+        let waits = pending::drain(|pending| now.saturating_sub(pending.began) >= threshold);
+        let parked = match waits.iter().any(|(pending, _)| pending.is_unseen) {
+            true => waiting::parked(session, env),
+            false => HashMap::new(),
+        };
+        for (pending, count) in waits {
+            let still = !pending.is_unseen || parked.get(&pending.here.thread) == Some(&pending.detail);
+            if still {
+                self.ended(now, Pending { is_fresh: true, ..pending }, count);
+            }
+        }
+    }
+
+    fn ended(&self, now: u64, pending: Pending, count: u32) {
+        let Pending { here, is_fresh, pins, detail, is_lock, held, began, .. } = pending;
         let value = now.saturating_sub(began);
         let metric = if is_lock { &self.lock } else { &self.wait };
         let metric = metric.load(Ordering::Acquire);
         record::charge(now, here, Charge { metric, value, count, detail });
         if is_lock && let Some((held, owed)) = holders::entered(detail, here, value, held) {
             self.charge_holder(now, held, detail, owed);
+        }
+        if pins {
+            self.pinned(here, began, value, detail);
         }
         // Of a thread that waits very often, the timeline has the long waits and some of the others.
         if is_fresh || value >= LONG {
@@ -147,12 +182,20 @@ impl Locks {
         }
     }
 
+    /// A virtual thread has waited there and kept its carrier.
+    fn pinned(&self, here: Here, began: u64, duration: u64, detail: u32) {
+        if duration >= self.threshold.load(Ordering::Relaxed) {
+            let kind = self.pinned_event.load(Ordering::Acquire);
+            record::event(Some(here), Event { time: began, duration, kind, detail, ..Event::default() });
+        }
+    }
+
     /// A thread that parked goes on, if it did: with the lock, or to try again.
     fn parked(&self, env: &Env<'_>, thread: Thread<'_>) {
         self.end(env, thread);
     }
 
-    fn charge_holder(&self, now: u64, held: record::Here, detail: u32, value: u64) {
+    fn charge_holder(&self, now: u64, held: Here, detail: u32, value: u64) {
         let metric = self.blocked.load(Ordering::Acquire);
         record::charge(now, held, Charge { metric, value, count: 1, detail });
     }
@@ -188,9 +231,10 @@ impl Engine for Locks {
             self.wait.store(declare(wait, wait_count.name), Ordering::Release);
             self.blocked.store(declare(blocked, ""), Ordering::Release);
         }
-        if let [lock, wait] = self.kind().events {
+        if let [lock, wait, pinned] = self.kind().events {
             self.event.store(timeline::declare(&session.arena, lock), Ordering::Release);
             self.wait_event.store(timeline::declare(&session.arena, wait), Ordering::Release);
+            self.pinned_event.store(timeline::declare(&session.arena, pinned), Ordering::Release);
         }
         names::begin();
         self.set(&options.chosen);
@@ -199,6 +243,7 @@ impl Engine for Locks {
             session.leave(b"locks of java.util.concurrent", &why);
         }
         EVENTS.iter().try_for_each(|&event| session.listen(Listener::Locks, event, true)).map_err(text)?;
+        waiting::meet(session, env);
         match wants_all(&options.chosen) {
             true => held::start(session, env, options, self.kind()).map_err(text),
             false => held::stop(session, env).map_err(text),
@@ -247,6 +292,7 @@ impl Engine for Locks {
             // The VM knows the events: they were switched on.
             let _ = session.listen(Listener::Locks, event, false);
         }
+        self.end_all(env);
         self.settle();
         pending::clear();
         holders::clear();
@@ -264,8 +310,9 @@ impl Engine for Locks {
         }
     }
 
-    fn vm_ends(&self, _: &Env<'_>) {
+    fn vm_ends(&self, env: &mut Env<'_>) {
         if self.is_on() {
+            self.end_all(env);
             self.settle();
         }
     }
@@ -303,5 +350,15 @@ impl Locks {
         record::charge(now, here, Charge { metric, value, count: 1, detail });
         let kind = self.wait_event.load(Ordering::Acquire);
         record::event(Some(here), Event { time: began, duration: value, kind, detail, ..Event::default() });
+        if pins(env, thread) {
+            self.pinned(here, began, value, detail);
+        }
     }
+}
+
+/// Whether a thread that waits for a monitor, or for a notification, keeps its carrier.
+fn pins(env: &Env<'_>, thread: Thread<'_>) -> bool {
+    /// The version of JNI from which on it does not.
+    const GIVES_BACK: i32 = 0x0018_0000;
+    env.version() < GIVES_BACK && env.is_virtual(thread)
 }

@@ -59,11 +59,17 @@ pub fn of(session: &Session, env: &Env<'_>, object: Object<'_>) -> u32 {
     detail
 }
 
+/// Whether an array has no elements, as that of the VM; a program that locks an array hardly does so with an empty one.
+fn is_empty(env: &Env<'_>, array: Object<'_>) -> bool {
+    // SAFETY: it is an array, of which only the length is asked for.
+    env.array_length(unsafe { array.cast() }) == 0
+}
+
 fn told(session: &Session, env: &Env<'_>, object: Object<'_>, identity: u32) -> Option<u32> {
     let class = env.class_of(object).ok()?;
     let signature = session.jvmti.class_signature(class).ok()?;
     let number = |name: &[u8], identity| details::number(&session.arena, detail::LOCK, name, identity);
-    if signature.as_bytes() == b"[I" {
+    if signature.as_bytes() == b"[I" && is_empty(env, object) {
         // What the VM has threads wait for that want a class initialised.
         return Some(number(b"(class initialisation)", 0));
     }

@@ -17,6 +17,8 @@ use crate::classes;
 use crate::dialect;
 use crate::guard::guarded;
 use crate::session::Session;
+use crate::stacks::monotonic;
+use crate::stacks::record::{self, Here};
 
 const NAME: &CStr = c"park";
 const DESCRIPTOR: &CStr = c"(ZJ)V";
@@ -30,6 +32,8 @@ struct Java {
     /// What all locks of `java.util.concurrent` are made of, and what is made of it too and is no lock.
     synchronizer: Global<kind::Class>,
     latch: Option<Global<kind::Class>>,
+    /// A lock that is made of nothing else, and does not know who has it.
+    stamped: Option<Global<kind::Class>>,
     queue: Option<Queue>,
 }
 
@@ -50,12 +54,15 @@ impl Java {
         let thread = env.find_class(c"java/lang/Thread")?;
         let latch = env.find_class(c"java/util/concurrent/CountDownLatch$Sync");
         env.clear_exception();
+        let stamped = env.find_class(c"java/util/concurrent/locks/StampedLock");
+        env.clear_exception();
         let queue = Queue::find(env);
         env.clear_exception();
         Ok(Java {
             blocker: env.field(thread, c"parkBlocker", c"Ljava/lang/Object;")?,
             synchronizer: env.new_global(synchronizer)?,
             latch: latch.ok().and_then(|latch| env.new_global(latch).ok()),
+            stamped: stamped.ok().and_then(|stamped| env.new_global(stamped).ok()),
             queue: queue.ok(),
         })
     }
@@ -233,7 +240,9 @@ pub fn bound(method: sys::jmethodID, function: *mut c_void) -> Option<*mut c_voi
 
 unsafe extern "system" fn park(env: *mut JNIEnv, this: jobject, is_absolute: u8, time: jlong) {
     // SAFETY: the VM passes this thread's environment.
-    let began = guarded(false, || unsafe { Env::from_raw(env) }.is_some_and(|mut env| began(&mut env)));
+    let began = guarded(Began::default(), || {
+        unsafe { Env::from_raw(env) }.map(|mut env| began(&mut env)).unwrap_or_default()
+    });
     let found = PARK.load(Ordering::Acquire);
     if found == 0 {
         // The VM's function is just being found. A thread may come back from here for no reason, and then looks what it is to do.
@@ -245,34 +254,61 @@ unsafe extern "system" fn park(env: *mut JNIEnv, this: jobject, is_absolute: u8,
             vms(env, this, is_absolute, time);
         }
     }
-    if began {
+    if let Some((here, since)) = began.pinned {
+        guarded((), || LOCKS.pinned(here, since, monotonic().saturating_sub(since), 0));
+    }
+    if began.waits {
         // SAFETY: as above.
         guarded((), || unsafe { Env::from_raw(env) }.into_iter().for_each(|mut env| ended(&mut env)));
     }
 }
 
-fn began(env: &mut Env<'_>) -> bool {
-    let Some(session) = Session::get().filter(|_| LOCKS.is_on()) else { return false };
-    let begun = env.with_frame(16, |env| {
-        let thread = session.jvmti.current_thread(env).ok()?;
-        begins(session, env, thread)
-    });
-    env.clear_exception();
-    matches!(begun, Ok(Some(())))
+/// What a thread has begun that parks.
+#[derive(Default)]
+struct Began {
+    /// To wait for something.
+    waits: bool,
+    /// To keep its carrier from others, where and when: a virtual thread parks here only if it cannot give it back.
+    pinned: Option<(Here, u64)>,
 }
 
-/// A thread is about to park; `None` if it does not say for what.
-fn begins(session: &Session, env: &mut Env<'_>, thread: Thread<'_>) -> Option<()> {
+fn began(env: &mut Env<'_>) -> Began {
+    let Some(session) = Session::get().filter(|_| LOCKS.is_on()) else { return Began::default() };
+    let begun = env.with_frame(16, |env| {
+        let thread = session.jvmti.current_thread(env).ok()?;
+        let waits = begins(session, env, thread).is_some();
+        let here = env.is_virtual(thread).then(|| record::here(env, thread)).flatten();
+        Some(Began { waits, pinned: here.map(|here| (here, monotonic())) })
+    });
+    env.clear_exception();
+    begun.ok().flatten().unwrap_or_default()
+}
+
+/// What a thread parks for; `None` if it does not say.
+pub(super) fn parks_for<'e>(env: &Env<'e>, thread: Thread<'_>) -> Option<(Object<'e>, What)> {
     let java = JAVA.get()?;
     // SAFETY: every thread has the field.
     let blocker = unsafe { env.object_field(thread, java.blocker) }?;
     let is = |class: &Global<kind::Class>| env.is_instance(blocker, class.get());
-    if !is(&java.synchronizer) || java.latch.as_ref().is_some_and(is) {
-        LOCKS.begin(env, thread, blocker, What::Other);
-        return Some(());
+    let what = if java.stamped.as_ref().is_some_and(is) {
+        What::Ownerless
+    } else if !is(&java.synchronizer) || java.latch.as_ref().is_some_and(is) {
+        What::Other
+    } else {
+        What::Synchronizer { attempt: 0 }
+    };
+    Some((blocker, what))
+}
+
+/// A thread is about to park; `None` if it does not say for what.
+fn begins(session: &Session, env: &mut Env<'_>, thread: Thread<'_>) -> Option<()> {
+    let (blocker, mut what) = parks_for(env, thread)?;
+    if let (What::Synchronizer { attempt }, Some(queue)) =
+        (&mut what, JAVA.get().and_then(|java| java.queue.as_ref()))
+    {
+        *attempt = queue.attempt(session, env, blocker, thread);
     }
-    let attempt = java.queue.as_ref().map_or(0, |queue| queue.attempt(session, env, blocker, thread));
-    LOCKS.begin(env, thread, blocker, What::Synchronizer { attempt });
+    LOCKS.begin(env, thread, blocker, what);
     Some(())
 }
 

@@ -17,6 +17,10 @@ pub struct Pending {
     pub here: Here,
     /// Whether that is where it is now, and not where it was when it waited for the same lock before.
     pub is_fresh: bool,
+    /// Whether it keeps the carrier that it runs on.
+    pub pins: bool,
+    /// Whether its end may come without anybody being told.
+    pub is_unseen: bool,
     pub detail: u32,
     pub is_lock: bool,
     /// Where the lock is held, if that was looked up.
@@ -127,12 +131,25 @@ pub fn put(thread: u32, pending: Pending) {
 
 /// It has ended to. Also says how many waits that is: none if it goes on with an attempt that was counted.
 pub fn take(thread: u32, counts: impl FnOnce(&Pending) -> bool) -> Option<(Pending, u32)> {
-    with(thread, |waits| {
-        let pending = waits.now.take().filter(counts)?;
-        let is_same = pending.attempt != 0 && pending.attempt == waits.counted;
-        waits.counted = pending.attempt;
+    with(thread, |waits| waits.take(counts))
+}
+
+/// Threads that still wait, as if they had ended to.
+pub fn drain(counts: impl Fn(&Pending) -> bool) -> Vec<(Pending, u32)> {
+    let shards = WAITING.iter().flat_map(|shard| {
+        let mut shard = lock(shard);
+        shard.values_mut().filter_map(|waits| waits.take(&counts)).collect::<Vec<_>>()
+    });
+    shards.collect()
+}
+
+impl Waits {
+    fn take(&mut self, counts: impl FnOnce(&Pending) -> bool) -> Option<(Pending, u32)> {
+        let pending = self.now.take().filter(counts)?;
+        let is_same = pending.attempt != 0 && pending.attempt == self.counted;
+        self.counted = pending.attempt;
         Some((pending, u32::from(!is_same)))
-    })
+    }
 }
 
 /// The thread begins to wait to be notified.
@@ -198,6 +215,8 @@ mod tests {
         let pending = |attempt| Pending {
             here,
             is_fresh: true,
+            pins: false,
+            is_unseen: false,
             detail: 1,
             is_lock: true,
             held: None,
@@ -212,6 +231,9 @@ mod tests {
         assert_eq!(counted(5, false), None, "shorter than the threshold");
         assert_eq!((counted(5, true), counted(5, true), counted(6, true)), (Some(1), Some(0), Some(1)));
         assert_eq!((counted(0, true), counted(0, true)), (Some(1), Some(1)), "it is not known");
+        put(thread, pending(9));
+        assert_eq!(drain(|_| true).len(), 1, "it still waits");
+        assert_eq!(take(thread, |_| true).map(|(_, count)| count), None, "it was counted");
         forget(thread);
     }
 }

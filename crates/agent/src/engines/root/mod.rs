@@ -228,7 +228,7 @@ impl Engine for Root {
         }
     }
 
-    fn vm_ends(&self, env: &Env<'_>) {
+    fn vm_ends(&self, env: &mut Env<'_>) {
         let (true, Some(session)) = (self.is_on(), Session::get()) else { return };
         self.tell(session, env);
         if !self.sampled.load(Ordering::Acquire) {
