@@ -80,6 +80,7 @@ public class Acquires {
         left();
         twice();
         handOver();
+        guarded();
         System.out.println("acquired");
     }
 
@@ -227,6 +228,15 @@ public class Acquires {
         }
         System.out.println(sleep(200));
         second.unlock();
+    }
+
+    /** What is no lock does not let go of its monitor. */
+    private static void guarded() throws InterruptedException {
+        Door door = new Door();
+        synchronized (door) {
+            door.unlock();
+            System.out.println(sleep(100));
+        }
     }
 
     private static void take(ReentrantLock lock) {

@@ -139,6 +139,13 @@ public final class Held {
         }
     }
 
+    /** The same of something that has the methods of a lock, and may be none. */
+    public static void exitLock(Object lock) {
+        if (lock instanceof Lock) {
+            exit(lock);
+        }
+    }
+
     private static boolean isMonitor(Object lock) {
         return !(lock instanceof Lock || lock instanceof StampedLock);
     }

@@ -93,7 +93,7 @@ enum Locking {
     Lock(bool, Sure),
     /// The same with a time to wait for it.
     LockInTime(Sure),
-    Unlock,
+    Unlock(Sure),
     /// Of a `StampedLock`: with a time to wait for it, or without.
     Stamp(bool),
     Unstamp,
@@ -140,7 +140,7 @@ fn called(call: &Call<'_>) -> Option<Locking> {
         (b"lock" | b"lockInterruptibly", b"()V") => Some(Locking::Lock(false, sure)),
         (b"tryLock", b"()Z") => Some(Locking::Lock(true, sure)),
         (b"tryLock", b"(JLjava/util/concurrent/TimeUnit;)Z") => Some(Locking::LockInTime(sure)),
-        (b"unlock", b"()V") => Some(Locking::Unlock),
+        (b"unlock", b"()V") => Some(Locking::Unlock(sure)),
         _ => None,
     }
 }
@@ -194,7 +194,7 @@ impl Inserter for AcquisitionInserter {
                 Locking::Enter
                 | Locking::Lock(..)
                 | Locking::Exit
-                | Locking::Unlock
+                | Locking::Unlock(_)
                 | Locking::Stamp(false) => {
                     s.op(DUP).astore(lock);
                 }
@@ -334,10 +334,11 @@ fn after_instructions(
             Locking::Wait(_) | Locking::Await => {
                 edit.probes.call_class(RUNTIME, edit.code.pool(), &mut s, "resume", "()V")?;
             }
-            // What is no lock was not acquired.
-            Locking::Exit | Locking::Unlock | Locking::Unstamp => {
+            Locking::Exit | Locking::Unlock(_) | Locking::Unstamp => {
                 s.aload(lock);
-                edit.probes.call_class(RUNTIME, edit.code.pool(), &mut s, "exit", OBJECT)?;
+                // The monitor of what is no lock may be held.
+                let probe = if what == Locking::Unlock(false) { "exitLock" } else { "exit" };
+                edit.probes.call_class(RUNTIME, edit.code.pool(), &mut s, probe, OBJECT)?;
             }
         }
         let next = instruction.end();

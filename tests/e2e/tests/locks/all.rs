@@ -24,7 +24,7 @@ const ACQUIRED: [(&str, &str, u64); 10] = [
 
 /// Locks that are held once and let go of meanwhile, for so many milliseconds; in the order in which the program tells how long it
 /// held them.
-const HELD: [(&str, &str, u64); 8] = [
+const HELD: [(&str, &str, u64); 9] = [
     ("Acquires.hold", "Acquires$Waited", 600),
     ("Acquires.await", "java.util.concurrent.locks.ReentrantLock", 600),
     ("Acquires.interrupted", "Acquires$Interrupted", 400),
@@ -33,6 +33,7 @@ const HELD: [(&str, &str, u64); 8] = [
     ("Acquires.twice", "Acquires$Twice", 600),
     ("Acquires.again", "Acquires$Twice", 600),
     ("Acquires.take", "java.util.concurrent.locks.ReentrantLock", 400),
+    ("Acquires.guarded", "Acquires$Door", 400),
 ];
 
 /// Acquisitions and nanoseconds, by method and class of the lock.
