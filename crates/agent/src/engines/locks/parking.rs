@@ -239,9 +239,10 @@ pub fn bound(method: sys::jmethodID, function: *mut c_void) -> Option<*mut c_voi
 }
 
 unsafe extern "system" fn park(env: *mut JNIEnv, this: jobject, is_absolute: u8, time: jlong) {
-    // SAFETY: the VM passes this thread's environment.
     let began = guarded(Began::default(), || {
-        unsafe { Env::from_raw(env) }.map(|mut env| began(&mut env)).unwrap_or_default()
+        // SAFETY: the VM passes this thread's environment.
+        let env = unsafe { Env::from_raw(env) };
+        env.map(|mut env| began(&mut env)).unwrap_or_default()
     });
     let found = PARK.load(Ordering::Acquire);
     if found == 0 {
@@ -254,7 +255,7 @@ unsafe extern "system" fn park(env: *mut JNIEnv, this: jobject, is_absolute: u8,
             vms(env, this, is_absolute, time);
         }
     }
-    if let Some((here, since)) = began.pinned {
+    if let Some((here, since)) = began.pinned.filter(|_| LOCKS.is_on()) {
         guarded((), || LOCKS.pinned(here, since, monotonic().saturating_sub(since), 0));
     }
     if began.waits {
