@@ -44,8 +44,8 @@ pub fn numbered(path: &Path, number: u32) -> PathBuf {
     })
 }
 
-/// Writes a profile as its file's name has it.
-pub fn save(profile: &Profile, path: &Path) -> anyhow::Result<()> {
+/// Writes a profile as its file's name has it; returns what of it was written.
+pub fn save<'p>(profile: &'p Profile, path: &Path) -> anyhow::Result<Cow<'p, Profile>> {
     match format_of(path) {
         Some(format) => {
             let options = Options::default();
@@ -60,9 +60,9 @@ pub fn save(profile: &Profile, path: &Path) -> anyhow::Result<()> {
             if let Some(told) = save_export(&narrowed.profile, path, format, &options)? {
                 eprintln!("quipu: {told}");
             }
-            Ok(())
+            Ok(narrowed.profile)
         }
-        None => profile.save(path).map_err(Failure::target),
+        None => profile.save(path).map(|()| Cow::Borrowed(profile)).map_err(Failure::target),
     }
 }
 

@@ -124,17 +124,18 @@ impl Run {
             _ => Vec::new(),
         };
         flags.extend(pins.iter().map(|(flag, _)| (*flag).into()));
-        let ended = parts.during(
+        let ran = parts.during(
             &directory.0,
             |profile, path| {
                 self.describe(profile, chosen, &pins);
                 save(profile, path)
             },
             || launch::run(&self.command, &flags, Reach::First, &directory),
-        )?;
-        let profile = match parts.rest(&directory.0) {
+        );
+        let read = ran.and_then(|ended| Ok((ended, parts.rest(&directory.0)?)));
+        let (ended, profile) = match read {
             Err(error) if !error.is::<NotMeasured>() => return Err(directory.keep(error)),
-            rest => rest?,
+            read => read?,
         };
         let mut profile = profile.ok_or_else(|| {
             Failure::target(format!(
@@ -162,7 +163,8 @@ impl Run {
 
 /// Writes a profile and says so.
 pub fn save(profile: &Profile, path: &Path) -> anyhow::Result<()> {
-    progress::during(format!("writing {}", path.display()), || output::save(profile, path))?;
+    let written = progress::during(format!("writing {}", path.display()), || output::save(profile, path))?;
+    let profile = &*written;
     // States are parts of a metric that is there as a whole.
     let whole = profile.metrics().iter().filter(|metric| {
         let of = metric.name().split('.').next();

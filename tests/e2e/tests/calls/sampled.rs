@@ -85,22 +85,25 @@ fn sampled_edges_are_those_of_the_exact_graph() {
 /// callee is not counted.
 #[test]
 fn samples_beside_counts_are_of_the_edges_that_were_called() {
-    let program = Program::new("Entered").arguments(["1500"]);
-    let program = program.quipu(["--exact", "--include", "Entered", "--calls", OFTEN[0], OFTEN[1]]);
+    let program = Program::new("Entered").arguments(["2500"]);
+    // Most calls of a window are of what counts.
+    let program = program.quipu(["--exact", "--include", "Entered", "--calls", "--tick", "4ms"]);
     program.since(CALLS.since).on_every_jdk(|run| {
         assert_eq!(run.stdout.trim(), "twice each", "{}", run.said());
         let [counted, sampled] =
             ["calls", METRIC].map(|metric| inside(edges(run.profile(), metric), "Entered"));
         let [calls, samples] = [&counted, &sampled].map(|edges| edges.values().sum::<u64>());
         let what = format!("{sampled:?} of {counted:?}; {}", run.said());
-        assert!(samples >= 100, "{what}");
+        assert!(samples >= 60, "{what}");
         let shares = sampled.iter().map(|(edge, &n)| {
             let known =
                 counted.get(edge).copied().filter(|&n| n > 0).unwrap_or_else(|| panic!("{edge:?} in {what}"));
             percent(n, samples).min(percent(known, calls))
         });
         let overlap: f64 = shares.sum();
-        assert!(overlap >= 85.0, "{overlap} %; {what}");
+        println!("{overlap:.1} % of {samples} samples");
+        // Three edges that are as frequent: 67 % where recursion is taken for the call before it.
+        assert!(overlap >= 80.0, "{overlap} %; {what}");
         let dropped = run.profile().meta.lost.get("calls.uncounted");
         assert!(dropped.is_some_and(|&n| n > 0), "{what}");
     });
