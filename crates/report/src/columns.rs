@@ -40,8 +40,13 @@ impl Selection {
         if let Ok(metric) = find(wanted) {
             return Ok(Selection { metrics: vec![metric], rank: 0, ratio: false, chosen: true, min });
         }
-        if let Some((numerator, denominator)) = wanted.split_once('/') {
-            let metrics = vec![find(numerator.trim())?, find(denominator.trim())?];
+        // Names of events may have a / of their own.
+        let halves = || wanted.match_indices('/').map(|(at, _)| (&wanted[..at], &wanted[at + 1..]));
+        let both = |(numerator, denominator): (&str, &str)| -> Result<Vec<usize>, ReportError> {
+            Ok(vec![find(numerator.trim())?, find(denominator.trim())?])
+        };
+        if let Some(first) = halves().next() {
+            let metrics = halves().find_map(|halves| both(halves).ok()).map_or_else(|| both(first), Ok)?;
             return Ok(Selection { metrics, rank: 0, ratio: true, chosen: true, min });
         }
         let metrics = wanted.split(',').map(|name| find(name.trim())).collect::<Result<Vec<_>, _>>()?;
@@ -83,6 +88,12 @@ impl Selection {
     /// The metric ranked by.
     pub(crate) fn main<'a>(&self, profile: &'a Profile) -> &'a Metric {
         &profile.metrics()[self.metrics[self.rank]]
+    }
+
+    /// The two metrics that are shown with their ratio.
+    pub(crate) fn ratio<'a>(&'a self, profile: &'a Profile) -> Option<(&'a Metric, &'a Metric)> {
+        let mut metrics = self.metrics(profile);
+        self.ratio.then(|| Some((metrics.next()?, metrics.next()?)))?
     }
 
     /// The names JSON lists under `metrics`.
@@ -190,12 +201,27 @@ impl Columns {
         self.columns.iter().any(|column| column.values.own[row] != 0 || column.values.total[row] != 0)
     }
 
-    /// Rows in `rows`, largest self value of the ranking metric first, then largest total, then in the order given.
+    /// Rows in `rows`, largest self value of the ranking metric first, then largest total, then in the order given. With a
+    /// ratio that comes first, of rows that have enough of either metric for it to say something.
     pub(crate) fn ranked(&self, rows: impl Iterator<Item = usize>) -> Vec<usize> {
         let values = &self.main().values;
         let mut rows: Vec<usize> = rows.collect();
         rows.sort_by_key(|&row| std::cmp::Reverse((values.own[row], values.total[row])));
+        rows.sort_by(|&a, &b| self.telling_ratio(b).total_cmp(&self.telling_ratio(a)));
         rows
+    }
+
+    /// The ratio of a row; below all others if there is none, or too little to tell.
+    fn telling_ratio(&self, row: usize) -> f64 {
+        /// The share of a metric that is too little.
+        const LITTLE: f64 = 0.002;
+        const NONE: f64 = -1.0;
+        let Some((numerator, denominator)) = self.ratio() else { return NONE };
+        let telling = |column: &Column| number::share(column.values.own[row], column.sum) >= LITTLE;
+        if !telling(numerator) && !telling(denominator) {
+            return NONE;
+        }
+        number::quotient(numerator.values.own[row], denominator.values.own[row]).unwrap_or(NONE)
     }
 
     /// The two metrics a ratio is of.

@@ -1,7 +1,7 @@
 //! The first lines of a report: what was measured, how much there is, what is missing.
 
 use crate::columns::Selection;
-use crate::number::{grouped, in_unit};
+use crate::number::{grouped, in_unit, ratio};
 use crate::style::{Paint, Style};
 use crate::table::{filled, printable, shorten};
 use quipu_profile::{MetricKind, Profile, lost_in_words};
@@ -42,6 +42,10 @@ pub(crate) fn heading(profile: &Profile, selection: &Selection, left_out: u64, s
             format!("{} {value} ({kind})", metric.name())
         })
         .collect();
+    if let Some((numerator, denominator)) = selection.ratio(profile) {
+        let all = ratio(numerator.total(), denominator.total());
+        parts.push(format!("{}/{} {all}", numerator.name(), denominator.name()));
+    }
     let threads: u64 = profile.threads().iter().fold(0, |sum, thread| sum.saturating_add(thread.threads));
     let contexts = profile.tree().len() - profile.threads().len();
     parts.push(counted(threads, "thread"));

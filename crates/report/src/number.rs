@@ -58,6 +58,11 @@ pub(crate) fn ratio(numerator: u64, denominator: u64) -> String {
     match quotient(numerator, denominator) {
         None => "-".into(),
         Some(value) if value >= 1000.0 => grouped(value.round() as u64),
+        // Two digits that say something: faults for each nanosecond are few.
+        Some(value) if value > 0.0 && value < 0.1 => {
+            let zeros = (-value.log10()).ceil().min(11.0) as usize;
+            format!("{value:.*}", zeros + 1)
+        }
         Some(value) => format!("{value:.2}"),
     }
 }
@@ -83,5 +88,6 @@ mod tests {
             (ratio(1, 3), ratio(1, 0), ratio(5_000_000, 2)),
             ("0.33".into(), "-".into(), "2,500,000".into())
         );
+        assert_eq!((ratio(0, 3), ratio(217, 1_000_000)), ("0.00".into(), "0.00022".into()));
     }
 }
