@@ -306,6 +306,19 @@ pub mod frame {
     pub const MARK: u32 = 7;
     /// No frame, but a context of the tree of exact counts: the code is the offset of the slot that its method has published.
     pub const PUBLISHED: u32 = 8;
+    /// No frame, but the place where those called from here on begin: bytes from where the stack does, or
+    /// [`super::stack_base::BEGINNING`]. The callers of an outermost one are not told.
+    pub const BASE: u32 = 9;
+}
+
+/// Places where frames begin.
+pub mod stack_base {
+    /// The beginning of the stack: there are no more callers.
+    pub const BEGINNING: u64 = 1;
+    /// The least that stands for another place.
+    pub const LEAST: u64 = 2;
+    /// Frames that are told of a stack that is not walked to its end; those that are inlined into each other are one.
+    pub const NEAR: usize = 4;
 }
 
 /// What can be said in place of a frame.
@@ -318,6 +331,8 @@ pub mod mark {
     pub const NO_FRAMES: u64 = 2;
     /// A method the VM has no id for.
     pub const UNKNOWN_METHOD: u64 = 3;
+    /// Callers that were to be found afterwards, and could not; nobody writes it.
+    pub const NOT_CHAINED: u64 = 4;
 }
 
 /// Kind of frame and bytecode index in one word.

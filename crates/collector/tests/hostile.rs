@@ -212,11 +212,33 @@ fn counted_and_walked(threads: u32, depth: usize) -> Vec<u8> {
     arena.0
 }
 
+/// Samples of each depth of a stack that says of each frame where it begins, and of none what came before.
+fn chained(samples: u32, depth: usize) -> Vec<u8> {
+    let mut log = Vec::new();
+    metric(1, "cpu", parts::TIERS).encode(&mut log);
+    Record::SampledThread { id: 1, java: 1, tid: 1, group: NO_GROUP, name: b"t" }.encode(&mut log);
+    let mut arena = Arena::new();
+    arena.chunk(layout::CHUNK_LOG, 0, &log);
+    let frames = (0..depth).map(|i| match i % 2 {
+        0 => (i.checked_sub(1), context(16 * i as u64 + 16, frame::BASE)),
+        _ => (i.checked_sub(1), context(0x7000 + 8 * (i as u64 % 3), frame::C2)),
+    });
+    let contexts = arena.contexts(&frames.collect::<Vec<_>>());
+    let at = |i: u32| contexts[(i as usize * 7 + 1) % depth];
+    let samples = (0..samples).map(|i| Sample { time: i.into(), ..sample_of(1, at(i), 0) });
+    arena.samples(&samples.collect::<Vec<_>>());
+    arena.0
+}
+
 /// A few bytes of an arena stand for many nodes: as many are made as is fit, and what is left out is told.
 fn arenas_that_ask_for_too_much() {
     let profile = bounded(&threads_and_contexts(8_000, 30_000));
     assert_eq!(cpu(&profile), 8_000_000, "all time is charged");
     assert!(profile.meta.lost["arena.damaged.samples"] > 7_000, "{:?}", profile.meta.lost);
+    // Stacks of which only the youngest frames should be there.
+    for (samples, depth) in [(10_000, 8), (10_000, 20_000), (100, 40_000)] {
+        assert_eq!(cpu(&bounded(&chained(samples, depth))), u64::from(samples) * 1000);
+    }
     // Sets of labels, each made of all before it.
     let (sets, mut log, mut arena) = (8_000, Vec::new(), Arena::new());
     metric(1, "cpu", parts::TIERS).encode(&mut log);

@@ -143,6 +143,8 @@ impl Methods {
         match frame.kind {
             frame::FOREIGN => self.function(builder, frame.code),
             frame::MARK => self.mark(builder, frame.code),
+            // Of a sample that could not be given its callers.
+            frame::BASE => self.mark(builder, mark::NOT_CHAINED),
             _ => *self
                 .on_stacks
                 .entry(frame.code)
@@ -157,6 +159,7 @@ impl Methods {
                 (_, Some(cause)) => foreign(builder, &format!("[{}]", cause.trim_start_matches("walks."))),
                 (mark::NOT_JAVA, _) => foreign(builder, "[not Java]"),
                 (mark::NO_FRAMES, _) => foreign(builder, "[no Java frames]"),
+                (mark::NOT_CHAINED, _) => foreign(builder, "[callers not known]"),
                 _ => foreign(builder, "[unknown method]"),
             }
         })

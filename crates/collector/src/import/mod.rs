@@ -10,12 +10,14 @@
 //! - `nodes` have what was counted, and what instruments add to it (`columns`), as far as this profile counts it (`measured`);
 //! - `samples` are put where there are nodes already, or make their own; what they are of is declared (`metrics`), what they
 //!   are about is a leaf below them (`details`);
+//! - `chain` finds the callers of samples that have only their youngest frames, before anything else looks at them;
 //! - `ledgers` have what instructions did that are told apart, in the same nodes;
 //! - `executions` are how long those of roots took;
 //! - `events` are the timeline, to which `states` adds what threads were seen doing over time;
 //! - `probes` are what counting itself costs, which is taken off, and `times` what taking times costs.
 
 mod budget;
+mod chain;
 mod columns;
 mod details;
 mod events;
@@ -92,6 +94,7 @@ pub fn profile_since(bytes: &[u8], baseline: Option<&Baseline>) -> Result<Profil
             }
         }
     }
+    let chained = chain::rebuild(&mut contents);
     let mut builder = Builder::with_capacity(contents.nodes.len());
     let mut methods = Methods::read(&contents, &mut builder);
     let measured = Measured::of(&contents);
@@ -99,6 +102,9 @@ pub fn profile_since(bytes: &[u8], baseline: Option<&Baseline>) -> Result<Profil
     let taken = samples::Taken::of(&contents, baseline.map(|before| &before.samples));
     let mut threads = Threads::read(&contents, taken.threads());
     describe(&contents, &mut builder);
+    if let Some(chained) = chained {
+        chained.tell(&mut builder);
+    }
     // A profile that was only sampled has no counts, and does not say that they were zero.
     let columns = Columns::read(&contents, &mut builder);
     let none = columns::Before::default();
