@@ -36,9 +36,32 @@ impl Event {
         self.tried(self.anywhere()?).map(|(_, scope)| scope)
     }
 
-    /// What counters of threads of this process are opened with; tried on this one.
-    pub fn prepared(&self) -> Result<(Attributes, Scope), Refused> {
-        self.tried(self.attributes()?)
+    /// What counters of threads of this process are opened with, several for a probe that is at several places; tried on this
+    /// thread.
+    pub fn prepared(&self) -> Result<(Vec<Attributes>, Scope), Refused> {
+        /// Breakpoints that a processor has.
+        const BREAKPOINTS: usize = 4;
+        if self.probe().is_none() {
+            return self.tried(self.attributes()?).map(|(attributes, scope)| (vec![attributes], scope));
+        }
+        let places = self.places()?;
+        let (_, scope) = self.tried(self.attributes()?)?;
+        let breakpoints: Vec<Attributes> =
+            places.breakpoints.iter().map(|place| place.within(scope)).collect();
+        // All of them at once: others may have taken some.
+        let opened = breakpoints.iter().map(|place| counter::open(place, 0)).collect::<io::Result<Vec<_>>>();
+        if !places.only_uprobes && breakpoints.len() <= BREAKPOINTS && opened.is_ok() {
+            return Ok((breakpoints, scope));
+        }
+        match places.uprobes.first() {
+            Some(first) => counter::open(first, 0)
+                .map(|_| (places.uprobes, Scope::All))
+                .map_err(|why| self.refused(&why)),
+            None => {
+                Err(self
+                    .refuse("the kernel has no uprobes, and the processor not enough breakpoints".to_owned()))
+            }
+        }
     }
 
     fn tried(&self, attributes: Attributes) -> Result<(Attributes, Scope), Refused> {
@@ -59,7 +82,7 @@ impl Event {
 
     fn refused(&self, why: &io::Error) -> Refused {
         self.refuse(match why.raw_os_error() {
-            Some(libc::EACCES | libc::EPERM) => self.forbidden(),
+            Some(libc::EACCES | libc::EPERM) => self.forbidden(paranoia()),
             Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP | libc::ENXIO) => match self.group {
                 Group::Hardware | Group::Cache | Group::Raw => {
                     "this machine has no such counter, as most virtual machines have none; page-faults, context-switches, \
@@ -76,20 +99,29 @@ impl Event {
         })
     }
 
-    fn forbidden(&self) -> String {
-        let level = match paranoia() {
+    /// Why it is not allowed, where `kernel.perf_event_paranoid` is this.
+    fn forbidden(&self, paranoia: Option<i32>) -> String {
+        let level = match paranoia {
             Some(level) => ["kernel.perf_event_paranoid is ", &level.to_string()].concat(),
             None => "the kernel tells no kernel.perf_event_paranoid".to_owned(),
         };
-        let (why, more) = match (self.is_kernels(), paranoia()) {
-            (true, Some(..=2)) => (
-                ", which leaves what takes place in the kernel to those with rights; page-faults, cpu-clock and mem:… need none. ",
-                "1",
-            ),
-            (false, Some(..=2)) => {
-                (", and still it is not allowed: a container's seccomp profile may forbid it. If not: ", "1")
+        let more = if self.is_kernels() { "1" } else { "2" };
+        let why = match (self.is_kernels(), paranoia) {
+            // Only with rights, whatever the level is.
+            _ if self.probe().is_some() && paranoia.is_some_and(|level| level <= 2) => {
+                return [
+                    &level,
+                    ", and uprobes are for those with rights: CAP_PERFMON for the JVM allows them",
+                ]
+                .concat();
             }
-            _ => (", which allows nothing without rights. ", "2"),
+            (true, Some(2)) => {
+                ", which leaves what takes place in the kernel to those with rights; page-faults, cpu-clock and mem:… need none. "
+            }
+            (_, Some(..=2)) => {
+                ", and still it is not allowed: a container's seccomp profile may forbid it. If not: "
+            }
+            _ => ", which allows nothing without rights. ",
         };
         [&level, why, "sysctl kernel.perf_event_paranoid=", more, " or CAP_PERFMON for the JVM allows it"]
             .concat()
@@ -113,8 +145,35 @@ mod tests {
         assert!(missing.starts_with("--event cycles: this machine has no such counter"), "{missing}");
         assert!(missing.contains("page-faults"), "{missing}");
         assert!(said(libc::EACCES).contains("CAP_PERFMON"));
-        let kernels = Event::parse("context-switches").unwrap().forbidden();
-        assert!(kernels.contains("sysctl kernel.perf_event_paranoid="), "{kernels}");
+    }
+
+    /// What each level lets those without rights have, and what it takes to have the rest.
+    #[test]
+    fn each_level_says_what_it_leaves_out_and_what_allows_it() {
+        const CONTAINER: &str = "seccomp";
+        const KERNELS: &str = "page-faults, cpu-clock and mem:… need none";
+        const NOTHING: &str = "allows nothing without rights";
+        let levels = [
+            (1, CONTAINER, CONTAINER),
+            (2, KERNELS, CONTAINER),
+            (3, NOTHING, NOTHING),
+            (4, NOTHING, NOTHING),
+        ];
+        for (level, of_kernels, of_others) in levels {
+            for (name, why, enough) in [
+                ("context-switches", of_kernels, 1),
+                ("sched:sched_switch", of_kernels, 1),
+                ("page-faults", of_others, 2),
+                ("cycles", of_others, 2),
+            ] {
+                let said = Event::parse(name).unwrap().forbidden(Some(level));
+                assert!(said.starts_with(&format!("kernel.perf_event_paranoid is {level}, ")), "{said}");
+                let more = format!("sysctl kernel.perf_event_paranoid={enough} or CAP_PERFMON");
+                assert!(said.contains(why) && said.contains(&more), "{name} at {level}: {said}");
+            }
+        }
+        let unknown = Event::parse("page-faults").unwrap().forbidden(None);
+        assert!(unknown.starts_with("the kernel tells no kernel.perf_event_paranoid, "), "{unknown}");
     }
 
     #[test]

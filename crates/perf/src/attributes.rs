@@ -1,5 +1,7 @@
 //! `struct perf_event_attr`, as far as we fill it in.
 
+use std::ffi::CStr;
+
 /// What is asked of the kernel.
 #[repr(C)]
 #[derive(Debug, Default, Clone, Copy)]
@@ -20,6 +22,7 @@ pub struct Attributes {
 const SOFTWARE: u32 = 1;
 const BREAKPOINT: u32 = 5;
 const CPU_CLOCK: u64 = 0;
+const ADDRESS: u64 = 1 << 3;
 const CALLCHAIN: u64 = 1 << 5;
 /// How long it was there, and how long it counted: there may be more of them than the processor has counters.
 const TIMES: u64 = 3;
@@ -68,10 +71,26 @@ impl Attributes {
         Attributes { breakpoint_type: access, config1: address, config2: length, ..counting }
     }
 
+    /// Executions of the instruction at an offset of a file, which leads to the kernel from then on.
+    pub(crate) fn placed(kind: u32, path: &'static CStr, offset: u64, period: u64) -> Attributes {
+        let counting = Attributes::counting(kind, 0, period);
+        Attributes { config1: path.as_ptr() as u64, config2: offset, ..counting }
+    }
+
     /// How many bytes are watched.
     #[cfg(test)]
     pub(crate) fn length(&self) -> u64 {
         self.config2
+    }
+
+    /// The same, with the address that was touched written to a ring for each sample.
+    pub(crate) fn with_address(self) -> Attributes {
+        Attributes { sample_type: ADDRESS, ..self }
+    }
+
+    /// Whether the address that was touched is written to a ring.
+    pub fn has_address(&self) -> bool {
+        self.sample_type == ADDRESS
     }
 
     /// The same within a scope.

@@ -100,6 +100,11 @@ impl Count {
         let scaled = u128::from(events) * u128::from(enabled) / u128::from(running);
         u64::try_from(scaled).unwrap_or(u64::MAX)
     }
+
+    /// For how many nanoseconds it was there since an earlier count, and in how many of those it counted.
+    pub fn times_since(&self, before: &Count) -> [u64; 2] {
+        [self.enabled.saturating_sub(before.enabled), self.running.saturating_sub(before.running)]
+    }
 }
 
 /// Reads a counter. For signal handlers; the descriptor must be a counter's, since anything else would be read from.

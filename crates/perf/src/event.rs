@@ -5,6 +5,7 @@ use std::fs;
 use crate::allowed::Refused;
 use crate::attributes::Attributes;
 use crate::names::{NAMED, named};
+use crate::usdt;
 
 /// Who counts an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub enum Group {
     Breakpoint,
     /// The kernel, at a place that it names.
     Tracepoint,
+    /// The processor or the kernel, at a place that a library was built with.
+    Probe,
 }
 
 /// What is to be counted, and how many make a sample.
@@ -40,6 +43,7 @@ enum What {
     Numbered(u64),
     Memory { place: Place, access: u32, length: Option<u64> },
     Tracepoint,
+    Probe { provider: String, name: String, uprobe: bool },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,9 +63,9 @@ impl Event {
     /// `NAME` or `NAME:PERIOD`.
     pub fn parse(text: &str) -> Result<Event, String> {
         // The first part behind these is what they are about.
-        let about = ["raw", "mem"];
+        let about = |name: &str| matches!(name, "raw" | "mem" | "usdt");
         let (name, period) = match text.rsplit_once(':') {
-            Some((name, last)) if !about.contains(&name) => match number(last) {
+            Some((name, last)) if !about(name) => match number(last) {
                 Some(period) => (name, Some(period)),
                 None => (text, None),
             },
@@ -99,6 +103,7 @@ impl Event {
                 Ok(event(Group::Raw, 1_000_000, What::Numbered(config)))
             }
             Some(("mem", place)) => Ok(event(Group::Breakpoint, 1, memory(name, place)?)),
+            Some(("usdt", probe)) => Ok(event(Group::Probe, 1, self::probe(name, probe)?)),
             // No name begins with a digit; a period that is none does.
             Some((system, point))
                 if is_word(system) && is_word(point) && !point.starts_with(|c: char| c.is_ascii_digit()) =>
@@ -127,12 +132,17 @@ impl Event {
         matches!(&*self.name, "cpu-clock" | "task-clock")
     }
 
+    /// Whether the kernel tells which address it was about.
+    pub fn has_address(&self) -> bool {
+        matches!(&*self.name, "page-faults" | "minor-faults" | "major-faults")
+    }
+
     /// Whether it takes place in the kernel only.
     pub(crate) fn is_kernels(&self) -> bool {
         self.group == Group::Tracepoint || matches!(&*self.name, "context-switches" | "cpu-migrations")
     }
 
-    /// What the kernel is asked for, in this process; or why that is not known.
+    /// What the kernel is asked for, in this process; or why that is not known. Of a probe that is at several places, the first.
     pub fn attributes(&self) -> Result<Attributes, Refused> {
         let kind = match self.group {
             Group::Hardware => 0,
@@ -140,12 +150,18 @@ impl Event {
             Group::Tracepoint => 2,
             Group::Cache => 3,
             Group::Raw => 4,
-            Group::Breakpoint => 5,
+            Group::Breakpoint | Group::Probe => 5,
         };
         let counting = |config| Attributes::counting(kind, config, self.period);
         match &self.what {
+            What::Numbered(config) if self.has_address() => Ok(counting(*config).with_address()),
             What::Numbered(config) => Ok(counting(*config)),
             What::Tracepoint => self.tracepoint().map(counting),
+            What::Probe { .. } => {
+                let places = self.places()?;
+                let first = places.breakpoints.first().copied();
+                first.ok_or_else(|| self.refuse("it is nowhere".to_owned()))
+            }
             What::Memory { place, access, length } => {
                 let address = match place {
                     Place::Address(address) => *address,
@@ -161,12 +177,61 @@ impl Event {
         }
     }
 
+    /// Where a probe is, in this process.
+    pub(crate) fn places(&self) -> Result<Places, Refused> {
+        let mut places = Places::default();
+        let What::Probe { provider, name, uprobe } = &self.what else { return Ok(places) };
+        let (mut others, mut known) = (Vec::new(), false);
+        for library in usdt::loaded() {
+            for probe in usdt::probes(&library.path) {
+                known |= probe.provider == *provider;
+                if probe.provider == *provider && probe.name != *name && !others.contains(&probe.name) {
+                    others.push(probe.name.clone());
+                }
+                if probe.provider != *provider || probe.name != *name {
+                    continue;
+                }
+                let at = library.moved.wrapping_add(probe.address);
+                places.breakpoints.push(Attributes::watching(EXECUTE, at, 8, self.period));
+                if let (Some(kind), Some(path)) = (uprobe_kind(), usdt::kept(&library.path)) {
+                    places.uprobes.push(Attributes::placed(kind, path, probe.offset, self.period));
+                }
+            }
+        }
+        places.only_uprobes = *uprobe;
+        if !places.breakpoints.is_empty() {
+            return Ok(places);
+        }
+        others.sort_unstable();
+        Err(self.refuse(match known {
+            true => ["no library of the process has such a probe; ", provider, " has ", &others.join(", ")]
+                .concat(),
+            false => [
+                "no library of the process has probes of ",
+                provider,
+                ": a JVM may have been built without; mem:SYMBOL:x counts calls of functions that it exports",
+            ]
+            .concat(),
+        }))
+    }
+
+    /// The provider of a probe, and its name.
+    pub fn probe(&self) -> Option<(&str, &str)> {
+        match &self.what {
+            What::Probe { provider, name, .. } => Some((provider.as_str(), name.as_str())),
+            _ => None,
+        }
+    }
+
     /// What can be tried where the event is not to be: a breakpoint stands for all.
     pub(crate) fn anywhere(&self) -> Result<Attributes, Refused> {
         static SOMEWHERE: u64 = 0;
         match self.what {
             What::Memory { access, .. } => {
                 Ok(Attributes::watching(access, &raw const SOMEWHERE as u64, 8, self.period))
+            }
+            What::Probe { .. } => {
+                Ok(Attributes::watching(EXECUTE, &raw const SOMEWHERE as u64, 8, self.period))
             }
             _ => self.attributes(),
         }
@@ -189,6 +254,36 @@ impl Event {
             };
             self.refuse(why.to_owned())
         })
+    }
+}
+
+/// A probe's places.
+#[derive(Debug, Default)]
+pub(crate) struct Places {
+    /// With breakpoints there.
+    pub(crate) breakpoints: Vec<Attributes>,
+    /// With instructions that lead to the kernel, where it can do that.
+    pub(crate) uprobes: Vec<Attributes>,
+    /// Whether the second was asked for.
+    pub(crate) only_uprobes: bool,
+}
+
+/// The kernel's number for uprobes; `None` if it has none.
+fn uprobe_kind() -> Option<u32> {
+    fs::read_to_string("/sys/bus/event_source/devices/uprobe/type").ok()?.trim().parse().ok()
+}
+
+/// `PROVIDER:NAME`, with `/uprobe` behind it where no breakpoint is wanted.
+fn probe(name: &str, text: &str) -> Result<What, String> {
+    let (text, uprobe) = match text.strip_suffix("/uprobe") {
+        Some(text) => (text, true),
+        None => (text, false),
+    };
+    match text.split_once(':') {
+        Some((provider, probe)) if is_word(provider) && is_word(probe) => {
+            Ok(What::Probe { provider: provider.to_owned(), name: probe.to_owned(), uprobe })
+        }
+        _ => Err(["--event ", name, ": must be usdt:PROVIDER:NAME, as in usdt:hotspot:gc__begin"].concat()),
     }
 }
 
@@ -256,7 +351,8 @@ pub fn alternatives() -> String {
         &of(Group::Software),
         "; of the processor ",
         &of(Group::Hardware),
-        "; raw:HEX, mem:SYMBOL:x, mem:0xADDRESS:rw and tracepoints such as sched:sched_switch; --event list has all",
+        "; raw:HEX, mem:SYMBOL:x, mem:0xADDRESS:rw, usdt:PROVIDER:PROBE and tracepoints such as sched:sched_switch; --event list \
+         has all",
     ]
     .concat()
 }
@@ -289,6 +385,11 @@ mod tests {
         assert_eq!(parsed("sched:sched_switch:5"), ("sched:sched_switch".to_owned(), 5, Group::Tracepoint));
         assert_eq!(parsed("mem:JVM_GC"), ("mem:JVM_GC".to_owned(), 1, Group::Breakpoint));
         assert_eq!(parsed("mem:0x7f00:rw/4:3"), ("mem:0x7f00:rw/4".to_owned(), 3, Group::Breakpoint));
+        const PROBE: &str = "usdt:hotspot:gc__begin";
+        assert_eq!(parsed(PROBE), (PROBE.to_owned(), 1, Group::Probe));
+        assert_eq!(parsed(&[PROBE, ":10k"].concat()), (PROBE.to_owned(), 10_000, Group::Probe));
+        let uprobe = [PROBE, "/uprobe"].concat();
+        assert_eq!(parsed(&[&uprobe, ":2"].concat()), (uprobe, 2, Group::Probe));
     }
 
     #[test]
@@ -301,6 +402,11 @@ mod tests {
             ("mem:x y", "--event mem:x y: must be mem:0xADDRESS or mem:SYMBOL, with :rw, :w or :x behind it"),
             ("mem:0x10:r", "--event mem:0x10:r: the processor has none for reads alone: use :rw"),
             ("mem:0x10:rw/3", "--event mem:0x10:rw/3: the length behind / must be 1, 2, 4 or 8"),
+            (
+                "usdt:hotspot",
+                "--event usdt:hotspot: must be usdt:PROVIDER:NAME, as in usdt:hotspot:gc__begin",
+            ),
+            ("usdt:hotspot:a b", "--event usdt:hotspot:a b: must be usdt:PROVIDER:NAME"),
             ("cs:1", "--event cs:1: a sample of it wakes the thread"),
         ] {
             let said = Event::parse(text).map(|event| event.name).expect_err(text);

@@ -23,6 +23,7 @@ mod attributes;
 mod counter;
 mod event;
 mod names;
+pub mod usdt;
 
 pub use allowed::{Refused, paranoia};
 pub use attributes::{Attributes, Scope};
