@@ -1,9 +1,11 @@
 //! What `--event` can count on this machine, for whoever runs this.
 
+use std::env;
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use quipu_kinds::{Chosen, EVENT};
-use quipu_perf::{Event, Group, NAMED, Refused, Scope, paranoia};
+use quipu_perf::{Event, Group, NAMED, Refused, Scope, paranoia, usdt};
 
 use crate::exit::Failure;
 
@@ -75,9 +77,35 @@ pub fn list() -> String {
             text += &format!("no  {of:<17} {}\n    {:<17} {why}\n", names.join(" "), "");
         }
     }
+    if let Some((library, names)) = probes() {
+        text +=
+            &format!("ok  {:<17} {}\n    {:<17} of {}\n", "probes", names.join(" "), "", library.display());
+    }
     text += "\nAlso raw:HEX, an event of the processor by its maker's number. PLACE is an address, 0x7f…, or a symbol that a library\n\
              exports, such as JVM_GC. Any can have a period behind it: page-faults:100 takes a sample for every 100.\n";
     text
+}
+
+/// The probes of the JVM that a program would run on, and where that is; none if it was built without.
+fn probes() -> Option<(PathBuf, Vec<String>)> {
+    const LIBRARIES: [&str; 2] = ["lib/server/libjvm.so", "jre/lib/amd64/server/libjvm.so"];
+    let homes = env::var_os("JAVA_HOME").map(PathBuf::from).into_iter().chain(java_in_path());
+    let mut libraries = homes.flat_map(|home| LIBRARIES.map(|library| home.join(library)));
+    let library = libraries.find(|library| library.exists())?;
+    let of_hotspot = usdt::probes(&library).into_iter().filter(|probe| probe.provider == HOTSPOT);
+    let mut names: Vec<String> = of_hotspot.map(|probe| format!("usdt:{HOTSPOT}:{}", probe.name)).collect();
+    names.sort_unstable();
+    names.dedup();
+    (!names.is_empty()).then_some((library, names))
+}
+
+/// Who has put probes into the VM that are about Java; those of another provider are JNI's functions.
+const HOTSPOT: &str = "hotspot";
+
+fn java_in_path() -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    let java = env::split_paths(&path).find_map(|folder| folder.join("java").canonicalize().ok())?;
+    Some(java.parent()?.parent()?.to_owned())
 }
 
 /// How to be allowed what the kernel does.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use quipu_kinds::Chosen;
+use quipu_kinds::{Chosen, EVENT_METRIC};
 use quipu_profile::{Matching, Metric, MetricKind, On, Profile, Unit};
 
 use crate::agent;
@@ -183,10 +183,22 @@ pub fn save(profile: &Profile, path: &Path) -> anyhow::Result<()> {
     for (cause, n) in &profile.meta.lost {
         eprintln!("quipu: not in it: {}", quipu_profile::lost_in_words(cause, *n));
     }
+    for (event, said) in profile.meta.extra.iter().filter_map(of_event) {
+        eprintln!("quipu: {event}: {said}");
+    }
+    for (what, said) in profile.run.extra.iter().filter(|(key, _)| key.starts_with("chained ")) {
+        eprintln!("quipu: {what}: {said}");
+    }
     if let Some(why) = walked_by_the_vm(profile) {
         eprintln!("quipu: not in it: tiers, native and JVM frames, since {why}");
     }
     Ok(())
+}
+
+/// What is to be known of an event's numbers, and of which event.
+fn of_event((key, said): &(String, String)) -> Option<(&str, &str)> {
+    let event = key.strip_suffix(".turns").or_else(|| key.strip_suffix(".scope"))?;
+    event.starts_with(EVENT_METRIC).then_some((event, said))
 }
 
 /// Why the VM walked stacks, which tells less than Quipu's own walk; `None` if it did not, or no stack was walked in a handler.

@@ -23,7 +23,7 @@ struct About {
 /// How details of this report are called in profiles, and what to ask for to get them.
 fn word(by: By) -> (&'static str, &'static str) {
     match by {
-        By::Object => ("[object]", "--event"),
+        By::Object => ("[object]", "--event page-faults"),
         _ => ("[allocated]", "--alloc"),
     }
 }

@@ -2,12 +2,13 @@
 //! what makes a sample due.
 
 use quipu_jvm::{Class, Env, Thread};
-use quipu_kinds::{Chosen, Kind};
+use quipu_kinds::{CONTEXT, Chosen, Kind};
 use quipu_perf::Event;
 
 use crate::engine::Engine;
 use crate::options::Options;
 use crate::session::Session;
+use crate::stacks::chain::By;
 use crate::stacks::{self, Wanted};
 use crate::start;
 
@@ -43,6 +44,7 @@ pub static EVENT: Clock = Clock {
     kind: &quipu_kinds::EVENT,
     want: |wanted, chosen| {
         wanted.events = events(chosen)?;
+        wanted.contexts_by = chosen.get(CONTEXT).and_then(By::parse).unwrap_or_default();
         Ok(())
     },
     wanted: |wanted| {

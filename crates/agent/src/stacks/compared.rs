@@ -9,6 +9,7 @@ use quipu_arena::append::Event;
 use quipu_arena::writer::ArenaWriter;
 
 use super::Engine;
+use super::chain::Extent;
 use super::timeline;
 use super::walk::Interrupted;
 
@@ -35,7 +36,7 @@ pub fn tell(engine: &Engine, interrupted: Interrupted, time: u64, thread: u32, c
         return;
     }
     // SAFETY: the identity is this thread's, so the environment is; the context is the handler's.
-    let stack = unsafe { engine.walker.walk(engine.arena, &engine.contexts, interrupted) };
+    let stack = unsafe { engine.walker.walk(engine.arena, &engine.contexts, interrupted, Extent::WALK) };
     let Some(stack) = stack else { return };
     for (kind, context) in [(published, context), (walked, stack.context)] {
         timeline::append(engine.arena, &Event { time, thread, kind, context, ..Event::default() });

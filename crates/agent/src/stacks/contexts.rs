@@ -92,6 +92,16 @@ impl Contexts {
         None
     }
 
+    /// The context of `wanted`, if it is there. For signal handlers.
+    pub fn known(&self, arena: &ArenaWriter, wanted: Context) -> Option<u32> {
+        let Table(entries) = self.table();
+        let begin = hash(wanted) as usize;
+        let places = (begin..begin.saturating_add(PROBES)).map(|at| at & (entries.len() - 1));
+        let mut ids =
+            places.map_while(|at| Some(entries.get(at)?.load(Ordering::Acquire)).filter(|&id| id != 0));
+        ids.find(|&id| arena.context(id) == wanted)
+    }
+
     /// Whether [`Contexts::upkeep`] has something to do soon.
     pub fn wants(&self) -> bool {
         self.appender.wants() || self.crowded() || self.names.wants()

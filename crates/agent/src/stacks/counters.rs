@@ -11,6 +11,9 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use quipu_perf::Count;
+use quipu_unwind::Memory;
+
+use super::kernel::{Reader, Ring};
 
 /// Events that can be counted at the same time.
 pub const MOST: usize = 8;
@@ -31,6 +34,8 @@ struct Counter {
     events: AtomicU64,
     enabled: AtomicU64,
     running: AtomicU64,
+    /// Where the kernel writes the addresses that events are about, if it does.
+    addresses: Reader,
 }
 
 impl Counter {
@@ -55,9 +60,10 @@ impl Counter {
 
 impl Counters {
     /// Adds a new counter, which has not counted yet.
-    pub fn add(&self, at: usize, fd: i32) {
+    pub fn add(&self, at: usize, fd: i32, addresses: Option<&Ring>) {
         if let Some(counter) = self.counters.get(at) {
             counter.set_last(Count::default());
+            counter.addresses.set(addresses);
             counter.fd.store(fd.saturating_add(1), Ordering::SeqCst);
             self.any.store(true, Ordering::SeqCst);
         }
@@ -66,7 +72,10 @@ impl Counters {
     /// Takes all away. Whether nobody is at them any more: otherwise the descriptors must stay open.
     pub fn clear(&self) -> bool {
         self.any.store(false, Ordering::SeqCst);
-        self.counters.iter().for_each(|counter| counter.fd.store(0, Ordering::SeqCst));
+        for counter in &self.counters {
+            counter.fd.store(0, Ordering::SeqCst);
+            counter.addresses.set(None);
+        }
         self.wait_until_idle()
     }
 
@@ -115,10 +124,27 @@ impl Look<'_> {
         if *due { seen.since(&last) } else { 0 }
     }
 
+    /// For how many nanoseconds a counter of which a sample is due was there since the last one, and in how many of those it
+    /// counted.
+    pub fn times(&self, at: usize) -> Option<[u64; 2]> {
+        let (Some(Some(seen)), Some(counter)) = (self.seen.get(at), self.counters.counters.get(at)) else {
+            return None;
+        };
+        Some(seen.times_since(&counter.last()))
+    }
+
+    /// What events of a counter were about since the last sample, as far as the kernel has told.
+    pub fn addresses(&self, at: usize, memory: Memory, each: impl FnMut(usize)) {
+        if let Some(counter) = self.counters.counters.get(at) {
+            counter.addresses.addresses(memory, each);
+        }
+    }
+
     /// The handler is done. What a counter of which a sample was taken says is known from here on; of the others, what the
     /// handler did. So many more will come that are its doing as well.
-    pub fn leave(self, more: impl Fn(usize) -> u64) {
+    pub fn leave(self, memory: Memory, more: impl Fn(usize) -> u64) {
         for (at, counter) in self.counters.counters.iter().enumerate() {
+            counter.addresses.skip(memory);
             let (Some(Some(seen)), Some(&due)) = (self.seen.get(at), self.due.get(at)) else { continue };
             let Some(now) = counter.read() else { continue };
             let Count { events, enabled, running } = if due { *seen } else { counter.last() };
@@ -149,6 +175,11 @@ mod tests {
         counter
     }
 
+    fn memory() -> Memory {
+        // SAFETY: no read of these tests faults.
+        unsafe { Memory::guarded() }
+    }
+
     fn counters() -> &'static Counters {
         // SAFETY: atomics, of which zeros are a value.
         Box::leak(Box::new(unsafe { std::mem::zeroed() }))
@@ -171,30 +202,46 @@ mod tests {
     #[test]
     fn what_a_handler_does_itself_is_not_the_programs() {
         let (counters, counter) = (counters(), faults());
-        counters.add(0, counter.as_raw_fd());
+        counters.add(0, counter.as_raw_fd(), None);
         fault(100);
         let mut look = counters.look();
         let due = look.due(0, 100);
         assert!((100..200).contains(&due), "{due}");
         fault(500);
-        look.leave(|_| 0);
+        look.leave(memory(), |_| 0);
         let mut look = counters.look();
         assert_eq!(look.due(0, 100), 0, "too few");
         fault(500);
-        look.leave(|_| 0);
+        look.leave(memory(), |_| 0);
         fault(100);
         let mut look = counters.look();
         let due = look.due(0, 100);
         assert!((100..200).contains(&due), "{due}");
-        look.leave(|_| 500);
+        look.leave(memory(), |_| 500);
         fault(500);
         assert_eq!(counters.look().due(0, 100), 0, "these were expected");
     }
 
     #[test]
+    fn how_long_a_counter_counted_is_told_of_each_sample() {
+        let (counters, counter) = (counters(), faults());
+        counters.add(0, counter.as_raw_fd(), None);
+        fault(100);
+        let mut look = counters.look();
+        assert!(look.due(0, 100) > 0);
+        let [there, counted] = look.times(0).unwrap();
+        // The kernel counts faults itself, and so always.
+        assert!(there > 0 && there == counted, "{counted} of {there} ns");
+        look.leave(memory(), |_| 0);
+        let [since, _] = counters.look().times(0).unwrap();
+        assert!(since < there + counted, "{since} ns since the last, {there} before");
+        assert_eq!(counters.look().times(1), None);
+    }
+
+    #[test]
     fn counters_are_not_taken_away_while_a_handler_is_at_them() {
         let (counters, counter) = (counters(), faults());
-        counters.add(0, counter.as_raw_fd());
+        counters.add(0, counter.as_raw_fd(), None);
         let look = counters.look();
         assert!(!counters.clear());
         drop(look);

@@ -8,7 +8,9 @@ use quipu_arena::append::Sample;
 use quipu_arena::layout::{header, run_state};
 use quipu_unwind::{Memory, Registers, dwarf};
 
+use super::areas::{self, Area};
 use super::asking;
+use super::chain::Extent;
 use super::counters::{self, Look};
 use super::labels;
 use super::lost::{self, Cause};
@@ -145,16 +147,19 @@ fn sample(engine: &Engine, said: &Said, ucontext: *mut c_void) {
     let mut due = [Due::default(); counters::MOST];
     let clock = match expirations {
         _ if of_events => {
-            events_due(engine, &mut look, &mut due);
+            // SAFETY: the context is the handler's.
+            let sp = unsafe { Registers::of(ucontext) }.sp();
+            events_due(engine, thread, sp, &mut look, &mut due);
             Clock::Events
         }
         0 => {
-            due[0] = Due { metric: engine.wall_metric(), value: watch.take_wall_due(thread.id) };
+            let value = watch.take_wall_due(thread.id);
+            due[0] = Due { metric: engine.wall_metric(), value, ..Due::default() };
             Clock::Wall
         }
         _ => {
             let value = engine.cpu_period().saturating_mul(expirations);
-            due[0] = Due { metric: engine.cpu_metric(), value };
+            due[0] = Due { metric: engine.cpu_metric(), value, ..Due::default() };
             Clock::Cpu
         }
     };
@@ -173,14 +178,38 @@ fn sample(engine: &Engine, said: &Said, ucontext: *mut c_void) {
     }
     // SAFETY: the context is the handler's.
     let waits = || unsafe { goes_on_waiting(engine.walker.memory(), ucontext) };
-    look.leave(|at| u64::from(engine.counted(at).is_some_and(|event| event.wakes()) && waits()));
+    look.leave(engine.walker.memory(), |at| {
+        u64::from(engine.counted(at).is_some_and(|event| event.wakes()) && waits())
+    });
 }
 
-/// What counters have counted enough of for a sample.
-fn events_due(engine: &Engine, look: &mut Look<'_>, due: &mut [Due; counters::MOST]) {
+/// What counters have counted enough of for a sample, and which areas of memory that was about.
+fn events_due(
+    engine: &Engine,
+    thread: Identity,
+    sp: usize,
+    look: &mut Look<'_>,
+    due: &mut [Due; counters::MOST],
+) {
     for (at, due) in due.iter_mut().enumerate() {
-        if let Some(event) = engine.counted(at) {
-            *due = Due { metric: event.metric(), value: look.due(at, event.period()) };
+        let Some(event) = engine.counted(at) else { continue };
+        due.metric = event.metric();
+        due.chained = event.chained_metric();
+        due.value = look.due(at, event.period());
+        if due.value == 0 {
+            continue;
+        }
+        if let Some(times) = look.times(at) {
+            event.turns().add(times);
+        }
+        if event.has_address() {
+            let memory = engine.walker.memory();
+            look.addresses(at, memory, |address| {
+                due.touch(engine.areas.of(&engine.walker, thread, sp, address));
+            });
+            if due.areas == [0; areas::COUNT] {
+                due.touch(Area::Unknown);
+            }
         }
     }
 }
@@ -205,6 +234,34 @@ unsafe fn goes_on_waiting(memory: Memory, ucontext: *mut c_void) -> bool {
 struct Due {
     metric: u16,
     value: u64,
+    /// The metric of what is chained beside that; 0 if nothing is.
+    chained: u16,
+    /// How many of its events were about each area of memory; none if that is not asked.
+    areas: [u16; areas::COUNT],
+}
+
+impl Due {
+    fn touch(&mut self, area: Area) {
+        if let Some(times) = self.areas.get_mut(area as usize) {
+            *times = times.saturating_add(1);
+        }
+    }
+
+    /// Its value by area, each with a number that says which; all of it with none, if it is about none.
+    fn parts(&self, number: impl Fn(usize) -> u32) -> impl Iterator<Item = (u64, u32)> {
+        let all: u64 = self.areas.iter().map(|&times| u64::from(times)).sum();
+        let mut rest = self.value;
+        let mut left = all;
+        let areas = self.areas.into_iter().enumerate().filter(|(_, times)| *times > 0);
+        let parts = areas.map(move |(area, times)| {
+            // What is left after the last is nothing.
+            let part = (u128::from(rest) * u128::from(times) / u128::from(left.max(1))) as u64;
+            (rest, left) = (rest - part, left - u64::from(times));
+            (part, number(area))
+        });
+        let whole = (all == 0).then_some((self.value, 0));
+        whole.into_iter().chain(parts).filter(|(part, _)| *part > 0)
+    }
 }
 
 /// What made a sample be due.
@@ -221,16 +278,18 @@ fn take(engine: &Engine, watch: &Watch, thread: Identity, clock: Clock, due: &[D
     let interrupted = Interrupted { tid, env, ucontext };
     let published = published::slot(engine.arena, env);
     let (walker, arena, contexts) = (&engine.walker, engine.arena, &engine.contexts);
+    let extent = match clock {
+        Clock::Events => Extent::of(engine.contexts_by(), watch.next_stack()),
+        Clock::Cpu | Clock::Wall => Extent::WALK,
+    };
     // SAFETY: the identity is this thread's, so the environment is; the context is the handler's.
     let stack = unsafe {
         match published {
-            Some(slot) => walker
-                .walk_published(arena, contexts, interrupted, slot)
-                .map(|context| Stack { context, virtual_thread: None }),
-            None => walker.walk(arena, contexts, interrupted),
+            Some(slot) => walker.walk_published(arena, contexts, interrupted, slot).map(Stack::of),
+            None => walker.walk(arena, contexts, interrupted, extent),
         }
     };
-    let Some(Stack { mut context, virtual_thread }) = stack else { return };
+    let Some(Stack { mut context, chained, virtual_thread }) = stack else { return };
     #[cfg(debug_assertions)]
     if published.is_some() && published::is_of_everything() {
         super::compared::tell(engine, interrupted, time, id, context);
@@ -250,18 +309,43 @@ fn take(engine: &Engine, watch: &Watch, thread: Identity, clock: Clock, due: &[D
     }
     let thread = virtual_thread.unwrap_or(id);
     let labels = labels::of(tid);
-    for &Due { metric, value } in due.iter().filter(|due| due.value > 0) {
-        let (count, detail, state) = (1, 0, run_state::RUNNING);
-        let sample = Sample { time, value, context, thread, labels, metric, count, detail, state };
-        if engine.arena.append_sample(super::appender(), &sample) {
-            watch.mark_sampled(id);
-        } else {
-            lost::count(engine.arena, Cause::NoRoom);
+    for due in due.iter().filter(|due| due.value > 0) {
+        let (metric, count, state) = (due.metric, 1, run_state::RUNNING);
+        for (value, detail) in due.parts(|area| engine.areas.number(area)) {
+            let sample = Sample { time, value, context, thread, labels, metric, count, detail, state };
+            let chained = chained.filter(|_| due.chained > 0);
+            let chained = chained.map(|context| Sample { context, metric: due.chained, ..sample });
+            for sample in std::iter::once(sample).chain(chained) {
+                if engine.arena.append_sample(super::appender(), &sample) {
+                    watch.mark_sampled(id);
+                } else {
+                    lost::count(engine.arena, Cause::NoRoom);
+                }
+            }
         }
         engine.arena.add(header::SAMPLES, 1);
     }
     engine.arena.add(header::SAMPLING_NANOS, monotonic().saturating_sub(time));
     if engine.wants_upkeep() {
         engine.wake();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_divided_among_areas_and_nothing_is_lost() {
+        let mut due = Due { value: 10, ..Due::default() };
+        let parts = |due: &Due| due.parts(|area| area as u32 + 100).collect::<Vec<_>>();
+        assert_eq!(parts(&due), [(10, 0)]);
+        due.touch(Area::Heap);
+        assert_eq!(parts(&due), [(10, 101)]);
+        due.touch(Area::Heap);
+        due.touch(Area::Elsewhere);
+        assert_eq!(parts(&due), [(6, 101), (4, 105)]);
+        due.value = 1;
+        assert_eq!(parts(&due), [(1, 105)]);
     }
 }

@@ -69,6 +69,31 @@ impl Reader {
         }
     }
 
+    /// Addresses of the samples since the last time, the oldest first, if they were not written over. For signal handlers.
+    pub fn addresses(&self, memory: Memory, mut each: impl FnMut(usize)) {
+        let ring = self.ring.load(Ordering::Acquire);
+        if ring == 0 {
+            return;
+        }
+        let Some(head) = memory.word(ring + HEAD) else { return };
+        let mut at = self.read.swap(head, Ordering::Relaxed);
+        let word = |at: usize| memory.word(ring + PAGE + at % DATA);
+        while at < head && head - at <= DATA {
+            let Some(record) = word(at) else { return };
+            if record & u32::MAX as usize == SAMPLE
+                && let Some(address) = word(at + WORD)
+            {
+                each(address);
+            }
+            at += (record >> 48).max(WORD);
+        }
+    }
+
+    /// What was written until now is not looked at. For signal handlers.
+    pub fn skip(&self, memory: Memory) {
+        self.addresses(memory, |_| {});
+    }
+
     fn newest(&self, memory: Memory, ring: usize, frames: &mut [usize; MOST]) -> Option<usize> {
         let head = memory.word(ring + HEAD)?;
         let mut at = self.read.swap(head, Ordering::Relaxed);
@@ -108,6 +133,30 @@ mod tests {
         }
         ring[HEAD / WORD] = words.len() * WORD;
         ring
+    }
+
+    #[test]
+    fn addresses_are_those_since_the_last_time() {
+        // SAFETY: no read of this test faults.
+        let memory = unsafe { Memory::guarded() };
+        let header = |kind: usize, words: usize| kind | (words * WORD) << 48;
+        let words = [header(SAMPLE, 2), 0x1000, header(5, 4), 0, 0, 0, header(SAMPLE, 2), 0x2000];
+        let written = ring(&words);
+        let reader = Reader { ring: AtomicUsize::new(written.as_ptr() as usize), read: AtomicUsize::new(0) };
+        let all = || {
+            let mut all = Vec::new();
+            reader.addresses(memory, |address| all.push(address));
+            all
+        };
+        assert_eq!(all(), [0x1000, 0x2000]);
+        assert!(all().is_empty(), "nothing new");
+        reader.read.store(0, Ordering::Relaxed);
+        reader.skip(memory);
+        assert!(all().is_empty(), "not wanted");
+        let lapped = ring(&vec![header(SAMPLE, 2); 2 * DATA / WORD]);
+        reader.ring.store(lapped.as_ptr() as usize, Ordering::Relaxed);
+        reader.read.store(0, Ordering::Relaxed);
+        assert!(all().is_empty(), "written over");
     }
 
     #[test]

@@ -8,8 +8,10 @@
 //! thread of ours: laying out more memory, looking up names of [`methods`], finding threads that are not Java's. No class is
 //! changed, and when nothing is on, nothing runs.
 
+mod areas;
 mod asking;
 pub mod busy;
+pub mod chain;
 mod clock;
 #[cfg(debug_assertions)]
 mod compared;
@@ -27,6 +29,7 @@ mod memory;
 mod methods;
 pub mod metrics;
 mod names;
+mod probes;
 mod published;
 pub mod record;
 pub mod survivors;
@@ -108,6 +111,7 @@ pub struct Engine {
     vm: Jvm,
     jvmti: Jvmti,
     walker: Walker,
+    areas: areas::Areas,
     contexts: Contexts,
     declaring: Mutex<Declaring>,
     threads: Threads,
@@ -122,6 +126,8 @@ pub struct Engine {
     /// The events that are counted, in the order of each thread's counters, and which those are.
     counted: [Counted; counters::MOST],
     events: Mutex<Vec<Event>>,
+    contexts_by: chain::Chosen,
+    probes: Mutex<probes::Switched>,
     /// Whether a kind records.
     recording: AtomicBool,
     /// Whether anything is on, or about to be.
@@ -158,6 +164,8 @@ pub struct Wanted {
     pub wall: Option<u32>,
     /// By what the kernel and the processor count.
     pub events: Vec<Event>,
+    /// How contexts of those are found.
+    pub contexts_by: chain::By,
     /// Kinds that record what the VM tells of.
     pub recorded: Vec<&'static str>,
     /// Names of the threads to sample, in which `*` stands for anything; all if there are none.
@@ -210,7 +218,7 @@ pub fn set(session: &'static Session, env: &mut Env<'_>, wanted: &Wanted) -> Res
         }
         engine.set_cpu(session, wanted.cpu);
         engine.set_wall(session, env, wanted.wall).map_err(text)?;
-        engine.set_events(session, &wanted.events, events)?;
+        engine.set_events(session, &wanted.events, wanted.contexts_by, events)?;
         engine.find_published(session, env);
         engine.wake();
     }
@@ -347,6 +355,7 @@ impl Engine {
             arena: &session.arena,
             vm: session.vm,
             jvmti,
+            areas: areas::Areas::new(&structs, walker.memory(), vm_threads.env()),
             walker,
             contexts: Contexts::new(names),
             declaring: Mutex::default(),
@@ -359,6 +368,8 @@ impl Engine {
             wall_metric: AtomicU16::new(0),
             counted: Default::default(),
             events: Mutex::default(),
+            contexts_by: chain::Chosen::default(),
+            probes: Mutex::default(),
             recording: AtomicBool::new(false),
             on: AtomicBool::new(false),
             wake,

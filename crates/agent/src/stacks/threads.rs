@@ -100,7 +100,7 @@ struct Watched {
     name: Vec<u8>,
     told: bool,
     clock: Option<Clock>,
-    counters: Vec<OwnedFd>,
+    counters: Vec<(OwnedFd, Option<Ring>)>,
     thread: Option<Global<kind::Thread>>,
 }
 
@@ -353,10 +353,11 @@ impl Threads {
                 };
                 quipu_perf::arm(&counter, tid, counted.signal)?;
                 slot.store(watched.number + 1, Ordering::Release);
-                watch.counters().add(at, counter.as_raw_fd());
+                let addresses = attributes.has_address().then(|| Ring::of(&counter).ok()).flatten();
+                watch.counters().add(at, counter.as_raw_fd(), addresses.as_ref());
                 // Should that fail, it counts nothing.
                 quipu_perf::enable(&counter)?;
-                Ok(counter)
+                Ok((counter, addresses))
             });
             match opened {
                 Ok(counter) => watched.counters.push(counter),
@@ -372,7 +373,7 @@ impl Threads {
         if counters.is_empty() {
             return;
         }
-        for counter in &counters {
+        for (counter, _) in &counters {
             let fd = usize::try_from(counter.as_raw_fd()).ok();
             if let Some(slot) = fd.and_then(|fd| self.by_descriptor.get(fd)) {
                 slot.store(0, Ordering::Release);

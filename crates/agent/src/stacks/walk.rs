@@ -9,12 +9,13 @@ use quipu_arena::layout::{self, frame, header, mark, place_word};
 use quipu_arena::writer::ArenaWriter;
 use quipu_jvm::Env;
 use quipu_jvm::hotspot::{
-    AsyncGetCallTrace, Broken, CallFrame, CallTrace, Frame, Kind, StackWalker, Structs, Unwalkable,
+    AsyncGetCallTrace, Broken, CallFrame, CallTrace, Frame, Kind, Reach, StackWalker, Structs, Unwalkable,
     WalkFailure, Walked,
 };
 use quipu_jvm::sys::{JNIEnv, jvmtiFrameInfo};
 use quipu_unwind::{Memory, Modules, Registers};
 
+use super::chain::{self, Extent};
 use super::contexts::Contexts;
 use super::fault::{self, Recovery};
 use super::kernel;
@@ -83,8 +84,17 @@ pub struct Interrupted {
 pub struct Stack {
     /// Its context.
     pub context: u32,
+    /// What its context is to be found from, beside that.
+    pub chained: Option<u32>,
     /// The number of the virtual thread it is of.
     pub virtual_thread: Option<u32>,
+}
+
+impl Stack {
+    /// What has this context, and nothing else that is known of it.
+    pub fn of(context: u32) -> Stack {
+        Stack { context, chained: None, virtual_thread: None }
+    }
 }
 
 impl Walker {
@@ -101,6 +111,16 @@ impl Walker {
         let unknown_module = AtomicBool::new(false);
         let (virtual_threads, buffers) = (VirtualThreads::new()?, reserve(AT_ONCE)?);
         Some(Walker { how, memory, env, modules, unknown_module, virtual_threads, buffers, recoveries })
+    }
+
+    /// Whether the VM may have put code there.
+    pub fn is_code(&self, address: usize) -> bool {
+        matches!(&self.how, How::Own(own) if own.may_be_code(address))
+    }
+
+    /// Whether a library is there.
+    pub fn is_library(&self, address: usize) -> bool {
+        self.modules().find(address).is_some()
     }
 
     /// Memory as walks read it.
@@ -156,8 +176,8 @@ impl Walker {
         self.virtual_threads.tell(arena);
     }
 
-    /// Walks the stack of this thread and returns its context; a stack that cannot be walked to its end begins with a
-    /// mark that says why. `None` if there is no room. For signal handlers.
+    /// Walks the stack of this thread, as far as is wanted, and returns its context; a stack that cannot be walked to its end
+    /// begins with a mark that says why. `None` if there is no room. For signal handlers.
     ///
     /// # Safety
     /// `thread` is the current one, as its signal handler knows it.
@@ -166,6 +186,7 @@ impl Walker {
         arena: &ArenaWriter,
         contexts: &Contexts,
         thread: Interrupted,
+        extent: Extent,
     ) -> Option<Stack> {
         let start = thread.tid as usize % AT_ONCE;
         let order = (start..AT_ONCE).chain(0..start);
@@ -183,7 +204,6 @@ impl Walker {
             return None;
         };
         let insert = Insert { arena, contexts };
-        let mut virtual_thread = None;
         let frames = buffer.frames.get().cast::<Frame>();
         if !thread.env.is_null() {
             arena.add(header::WALKS, 1);
@@ -193,15 +213,19 @@ impl Walker {
             match &self.how {
                 How::Own(own) => {
                     let frames = std::slice::from_raw_parts_mut(frames, DEEPEST);
-                    self.walk_own(own, &insert, recovery, thread, frames, &mut virtual_thread)
+                    self.walk_own(own, &insert, recovery, thread, frames, extent)
                 }
                 // HotSpot knows nothing of threads that are not Java's.
-                How::HotSpot(..) if thread.env.is_null() => insert.find(marked(0, mark::NOT_JAVA)),
-                How::HotSpot(walk, _) => walk_by_hotspot(*walk, &insert, recovery, thread, frames.cast()),
+                How::HotSpot(..) if thread.env.is_null() => {
+                    insert.find(marked(0, mark::NOT_JAVA)).map(Stack::of)
+                }
+                How::HotSpot(walk, _) => {
+                    walk_by_hotspot(*walk, &insert, recovery, thread, frames.cast()).map(Stack::of)
+                }
             }
         };
         buffer.taken.store(false, Ordering::Release);
-        found.map(|context| Stack { context, virtual_thread })
+        found
     }
 
     /// The context of this thread in the tree of exact counts, where it has published `slot`, and below it the Java method
@@ -225,7 +249,7 @@ impl Walker {
         // SAFETY: the caller's promise.
         let registers = unsafe { Registers::of(thread.ucontext) };
         let vm_thread = (thread.env as usize).wrapping_sub(self.env);
-        let Walked { count, .. } = own.walk(vm_thread, &registers, self.modules(), &mut frames);
+        let Walked { count, .. } = own.walk(vm_thread, &registers, self.modules(), &mut frames, Reach::Whole);
         let frames = frames.get(..count)?;
         let native = frames.first().is_some_and(|frame| frame.kind == Kind::Machine);
         let Some(found) = frames.iter().find(|frame| frame.kind != Kind::Machine) else {
@@ -235,7 +259,7 @@ impl Walker {
             Kind::Interpreted if !native => frame::INTERPRETED,
             Kind::C1 if !native => frame::C1,
             Kind::C2 if !native => frame::C2,
-            Kind::Nameless | Kind::Machine => return Some(context),
+            Kind::Nameless | Kind::Machine | Kind::Depth => return Some(context),
             _ => frame::NATIVE,
         };
         let place = place_word(kind, u32::try_from(found.bci).ok());
@@ -272,20 +296,21 @@ impl Walker {
         recovery: &Recovery,
         thread: Interrupted,
         frames: &mut [Frame],
-        of: &mut Option<u32>,
-    ) -> Option<u32> {
+        mut extent: Extent,
+    ) -> Option<Stack> {
         struct Task<'w> {
             own: &'w StackWalker,
             thread: usize,
             registers: Registers,
             modules: &'w Modules,
             frames: &'w mut [Frame],
+            reach: Reach,
             walked: Walked,
         }
         unsafe extern "C" fn run(task: *mut c_void) {
             // SAFETY: passed below.
             let task = unsafe { &mut *task.cast::<Task<'_>>() };
-            task.walked = task.own.walk(task.thread, &task.registers, task.modules, task.frames);
+            task.walked = task.own.walk(task.thread, &task.registers, task.modules, task.frames, task.reach);
         }
         let java = !thread.env.is_null();
         let mut task = Task {
@@ -295,45 +320,57 @@ impl Walker {
             registers: unsafe { Registers::of(thread.ucontext) },
             modules: self.modules(),
             frames,
-            walked: Walked { count: 0, ended: Ok(()), virtual_thread: None },
+            reach: extent.reach(),
+            walked: Walked { count: 0, ended: Ok(()), virtual_thread: None, cut: false },
         };
         // SAFETY: a walk that takes a task; frames of ours that it may be torn out of own nothing.
         if !unsafe { recovery.walk(thread.tid, run, (&raw mut task).cast()) } {
-            return insert.failed(Cause::Fault);
+            return insert.failed(Cause::Fault).map(Stack::of);
         }
-        let Walked { count, ended, virtual_thread } = task.walked;
-        if let Some(id) = virtual_thread {
-            *of = Some(virtual_threads::number(id));
+        // What was never met at this depth must be seen with its callers once.
+        if extent.wants_news()
+            && task.walked.ended.is_ok()
+            && insert.is_news(extent.cut(task.frames.get(..task.walked.count)?, task.walked.cut))
+        {
+            extent = extent.made_whole();
+            task.reach = extent.reach();
+            // SAFETY: as above.
+            if task.walked.cut && !unsafe { recovery.walk(thread.tid, run, (&raw mut task).cast()) } {
+                return insert.failed(Cause::Fault).map(Stack::of);
+            }
+        }
+        let Walked { count, ended, virtual_thread, cut } = task.walked;
+        let virtual_thread = virtual_thread.map(|id| {
             self.virtual_threads.met(id, |name| own.virtual_name(task.thread, name));
-        }
+            virtual_threads::number(id)
+        });
         if let Some(Frame { kind: Kind::Machine, code, .. }) = task.frames.first()
             && task.modules.find(*code).is_none()
         {
             self.unknown_module.store(true, Ordering::Relaxed);
         }
-        let mut context = match ended {
-            Ok(()) if count == 0 => {
-                return insert.find(marked(0, if java { mark::NO_FRAMES } else { mark::NOT_JAVA }));
-            }
+        let frames = task.frames.get(..count)?;
+        if ended.is_ok() && count == 0 {
+            let none = insert.find(marked(0, if java { mark::NO_FRAMES } else { mark::NOT_JAVA }))?;
+            return Some(Stack { virtual_thread, ..Stack::of(none) });
+        }
+        if extent.is_youngest() && count > 0 {
+            return Some(Stack { virtual_thread, ..Stack::of(insert.walked(frames.get(..1)?, 0)?) });
+        }
+        let [only_chained, chained] = extent.chained().map(|wanted| wanted && ended.is_ok());
+        let chained = match chained && chain::has_depths(frames) {
+            true => Some(insert.chained(extent.cut(frames, cut))?),
+            false => None,
+        };
+        if let Some(context) = chained.filter(|_| only_chained) {
+            return Some(Stack { virtual_thread, ..Stack::of(context) });
+        }
+        let root = match ended {
             Ok(()) => 0,
             Err(broken) => insert.failed(cause_of_broken(broken))?,
         };
-        for found in task.frames.get(..count)?.iter().rev() {
-            let kind = match found.kind {
-                Kind::Interpreted => frame::INTERPRETED,
-                Kind::C1 => frame::C1,
-                Kind::C2 => frame::C2,
-                Kind::Native => frame::NATIVE,
-                Kind::Machine => frame::FOREIGN,
-                Kind::Nameless => {
-                    context = insert.find(marked(context, mark::UNKNOWN_METHOD))?;
-                    continue;
-                }
-            };
-            let place = place_word(kind, u32::try_from(found.bci).ok());
-            context = insert.find(Context { code: found.code as u64, parent: context, place })?;
-        }
-        Some(context)
+        let context = insert.walked(frames, root)?;
+        Some(Stack { context, chained: chained.or(Some(context)), virtual_thread })
     }
 }
 
@@ -431,6 +468,38 @@ impl Insert<'_> {
         Some(context)
     }
 
+    /// The context of frames of our own walk, given with the youngest first, below that of their caller.
+    fn walked(&self, frames: &[Frame], root: u32) -> Option<u32> {
+        frames.iter().rev().try_fold(root, |caller, found| self.frame(caller, found))
+    }
+
+    /// The same, with where frames begin, from where the stack begins if they are all.
+    fn chained(&self, (frames, whole): (&[Frame], bool)) -> Option<u32> {
+        let root = if whole { self.find(chain::beginning())? } else { 0 };
+        frames.iter().rev().try_fold(root, |caller, found| match found.kind {
+            Kind::Depth => self.find(chain::base(caller, found.code)),
+            _ => self.frame(caller, found),
+        })
+    }
+
+    /// Whether the oldest of these frames was never met at its depth, and others called it.
+    fn is_news(&self, (frames, whole): (&[Frame], bool)) -> bool {
+        let [.., oldest, base] = frames else { return false };
+        if whole || base.kind != Kind::Depth {
+            return false;
+        }
+        let known = |wanted| self.contexts.known(self.arena, wanted);
+        let place = known(chain::base(0, base.code));
+        place.and_then(|place| known(context_of(place, oldest)?)).is_none()
+    }
+
+    fn frame(&self, caller: u32, found: &Frame) -> Option<u32> {
+        match found.kind {
+            Kind::Nameless => self.find(marked(caller, mark::UNKNOWN_METHOD)),
+            _ => context_of(caller, found).map_or(Some(caller), |context| self.find(context)),
+        }
+    }
+
     fn published(&self, slot: u64) -> Option<u32> {
         self.find(Context { code: slot, parent: 0, place: place_word(frame::PUBLISHED, None) })
     }
@@ -447,6 +516,20 @@ impl Insert<'_> {
         }
         found
     }
+}
+
+/// The context of a frame that has a name.
+fn context_of(parent: u32, found: &Frame) -> Option<Context> {
+    let kind = match found.kind {
+        Kind::Interpreted => frame::INTERPRETED,
+        Kind::C1 => frame::C1,
+        Kind::C2 => frame::C2,
+        Kind::Native => frame::NATIVE,
+        Kind::Machine => frame::FOREIGN,
+        Kind::Nameless | Kind::Depth => return None,
+    };
+    let place = place_word(kind, u32::try_from(found.bci).ok());
+    Some(Context { code: found.code as u64, parent, place })
 }
 
 fn marked(parent: u32, mark: u64) -> Context {

@@ -42,6 +42,8 @@ pub struct Watch {
     kernel: Reader,
     /// What is counted of the thread.
     counters: Counters,
+    /// Stacks that were taken of it for that.
+    stacks: AtomicU32,
 }
 
 // SAFETY: atomics.
@@ -76,6 +78,7 @@ impl Watch {
         self.tid.store(tid, Ordering::Relaxed);
         self.env.store(env, Ordering::Relaxed);
         self.id.store(id, Ordering::Relaxed);
+        self.stacks.store(0, Ordering::Relaxed);
         self.version.store(version.wrapping_add(2), Ordering::Release);
     }
 
@@ -87,6 +90,11 @@ impl Watch {
     /// What is counted of the thread.
     pub fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// The number of one more stack of it, from 0.
+    pub fn next_stack(&self) -> u32 {
+        self.stacks.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Which thread the wall clock saw here last, this one or a virtual one that it carried, and where.

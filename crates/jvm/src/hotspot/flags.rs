@@ -37,6 +37,9 @@ impl TextFlag {
 #[derive(Debug, Clone, Copy)]
 pub struct SwitchFlag(*mut u8);
 
+// SAFETY: a variable of the VM's, which any thread may read, and write as `set` says.
+unsafe impl Send for SwitchFlag {}
+
 impl SwitchFlag {
     /// Finds a flag that is on or off; `None` if this VM has no such flag. The caller knows its type.
     pub fn find(structs: &Structs, wanted: &CStr) -> Option<SwitchFlag> {

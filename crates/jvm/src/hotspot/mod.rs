@@ -20,7 +20,7 @@ pub use flags::{SwitchFlag, TextFlag};
 pub use heap_use::HeapUse;
 pub use identity_hash::IdentityHashes;
 pub use methods::{MethodNames, Named};
-pub use stack::{Broken, Frame, Kind, StackWalker, Unwalkable, Walked};
+pub use stack::{Broken, Frame, Kind, Reach, StackWalker, Unwalkable, Walked};
 pub use structs::Structs;
 pub use thread_object::ThreadObjects;
 

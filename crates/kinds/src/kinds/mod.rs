@@ -19,7 +19,7 @@ pub use alloc::ALLOC;
 pub use bytecodes::BYTECODES;
 pub use calls::{CALLS, EXHAUSTIVE};
 pub use cpu::CPU;
-pub use event::{EVENT, EVENT_METRIC};
+pub use event::{CHAINED_METRIC, CONTEXT, EVENT, EVENT_METRIC};
 pub use exact::EXACT;
 pub use live::LIVE;
 pub use locks::LOCKS;

@@ -4,6 +4,7 @@ use quipu_e2e::{
     Command, Jdk, Program, Run, Shares, Working, classes, on_every_jdk, percent, scratch, tools,
 };
 use quipu_profile::Profile;
+use serde_json::Value;
 
 use crate::attached::finish;
 
@@ -41,6 +42,36 @@ fn page_faults_are_those_of_the_pages_that_are_touched() {
         assert_faults(profile);
         let kept = profile.meta.options.iter().any(|(name, value)| name == "event" && value == "page-faults");
         assert!(kept, "{:?}", profile.meta.options);
+    });
+}
+
+/// Which area of memory was touched, of each fault.
+#[test]
+fn page_faults_are_of_areas_of_memory() {
+    const AREAS: [(&str, &str, &str); 3] = [
+        ("heap", "fill", "Java heap"),
+        ("outside", "buffer", "outside of the heap"),
+        ("deep", "descend", "stack"),
+    ];
+    let program = Program::new("Areas").arguments(["64"]).jvm(["-Xms256m", "-Xmx256m", "-XX:+UseSerialGC"]);
+    program.quipu(["--event", "page-faults"]).on_every_jdk(|run| {
+        let profile = done(run);
+        let faults = Shares::of(profile, "event.page-faults");
+        for (thread, method, area) in AREAS {
+            let options = quipu_report::Options {
+                by: quipu_report::By::Object,
+                narrowing: quipu_report::Narrowing { thread: Some(thread.to_owned()), ..Default::default() },
+                ..Default::default()
+            };
+            let report = quipu_report::json(profile, &options).expect("objects");
+            let report: Value = serde_json::from_str(&report).expect(&report);
+            let rows = report["rows"].as_array().expect("rows");
+            let of_area = rows.iter().filter(|row| row["class"] == area);
+            let found: u64 = of_area.filter_map(|row| row["event.page-faults"].as_u64()).sum();
+            let all = faults.total("Areas", method);
+            assert!(all > 50, "{thread}: {all} faults; {}", run.said());
+            assert!(percent(found, all) >= 95.0, "{thread}: {found} of {all} are in: {area}; {report}");
+        }
     });
 }
 
@@ -225,6 +256,88 @@ fn an_event_that_cannot_be_had_is_refused_before_the_program_starts() {
             let (status, said) = refused(jdk, "cycles");
             assert_eq!(status, Some(3), "{said}");
             assert!(said.contains("--event cycles: ") && said.contains("page-faults"), "{said}");
+        }
+    });
+}
+
+/// Faults for each nanosecond, by method: those that touch pages come before one that only computes.
+#[test]
+fn two_events_have_a_ratio() {
+    const RATIO: &str = "event.page-faults/event.task-clock";
+    on_every_jdk(|jdk| {
+        let file = scratch("ratio").join("out.quipu");
+        let mut quipu = Command::new(&tools().quipu);
+        quipu.args(["run", "--event=page-faults", "--event=task-clock:100k", "-o"]).arg(&file).arg("--");
+        quipu.arg(jdk.home.join("bin/java")).arg("-cp").arg(classes(jdk));
+        let output = quipu.args(["Touches", "8000", "10", "1", "1"]).output().expect("it runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let report = |more: &[&str]| {
+            let mut quipu = Command::new(&tools().quipu);
+            let output = quipu.arg("report").arg(&file).args(["--metric", RATIO]).args(more).output();
+            String::from_utf8(output.expect("it runs").stdout).expect("text")
+        };
+        let methods = report(&["--by", "method", "--thread", "toucher", "--json"]);
+        let methods: Value = serde_json::from_str(&methods).expect(&methods);
+        let rows = methods["rows"].as_array().expect("rows");
+        let ratios: Vec<f64> = rows.iter().filter_map(|row| row[RATIO].as_f64()).collect();
+        assert!(!ratios.is_empty() && ratios[0] > 0.0, "{methods}");
+        for row in rows.iter().filter(|row| !row[RATIO].is_null()) {
+            let [faults, clock] =
+                ["event.page-faults", "event.task-clock"].map(|metric| row[metric]["self"].as_f64());
+            let ratio = row[RATIO].as_f64().expect("a number");
+            assert!((faults.expect("faults") / clock.expect("time") - ratio).abs() < 1e-12, "{row}");
+        }
+        let profile = Profile::load(&file).expect("a profile");
+        let [faults, clock] = ["event.page-faults", "event.task-clock"]
+            .map(|metric| profile.metric(metric).expect("measured").total() as f64);
+        let (head, all) = (report(&["--by", "method", "--all-threads"]), faults / clock);
+        let said = head.split_once(&format!("{RATIO} ")).and_then(|(_, behind)| behind.split_once(','));
+        let said: f64 = said.and_then(|(ratio, _)| ratio.parse().ok()).expect(&head);
+        assert!((said / all - 1.0).abs() < 0.1, "{said} for {all}");
+    });
+}
+
+/// Who has no rights gets what the kernel allows, and a sentence for the rest. Whoever runs this may have them: they are taken away.
+#[test]
+fn without_rights_there_is_what_is_allowed_and_a_sentence_for_the_rest() {
+    const CAPABILITIES: &str = "-perfmon,-sys_admin";
+    let level = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").expect("it can be read");
+    let level: i32 = level.trim().parse().expect("a number");
+    let taken_away = ["--bounding-set", CAPABILITIES, "--inh-caps", CAPABILITIES];
+    let rights = Command::new("setpriv").args(taken_away).arg("true").output();
+    let can_take_away = rights.is_ok_and(|output| output.status.success());
+    let run = |jdk: &Jdk, event: &str, file: &std::path::Path| {
+        let mut quipu = Command::new(if can_take_away { "setpriv" } else { "env" });
+        quipu.args(taken_away.iter().filter(|_| can_take_away)).arg(&tools().quipu);
+        quipu.args(["run", "--event", event, "-o"]).arg(file).arg("--").arg(jdk.home.join("bin/java"));
+        let output = quipu.arg("-cp").arg(classes(jdk)).args(["Touches", "500", "10", "10", "1"]).output();
+        let output = output.expect("it runs");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    on_every_jdk(|jdk| {
+        let file = scratch("rights").join("out.quipu");
+        let (status, said) = run(jdk, "page-faults", &file);
+        // Some kernels know of a third level, others take it for the second.
+        if level <= 2 || status == Some(0) {
+            assert_eq!(status, Some(0), "{said}");
+            let outside = said.contains("event.page-faults: without what takes place in the kernel");
+            assert_eq!(outside, level >= 2, "{said}");
+            let profile = Profile::load(&file).expect("a profile");
+            let faults = Shares::of(&profile, "event.page-faults").total("Touches", "write");
+            assert!(faults >= 4 * 500 - 10, "{faults}: {said}");
+        }
+        let (status, said) = run(jdk, "context-switches:2", &file);
+        if level >= 2 {
+            assert_eq!(status, Some(3), "{said}");
+            for word in [
+                &format!("kernel.perf_event_paranoid is {level}, "),
+                "kernel.perf_event_paranoid=1",
+                "CAP_PERFMON",
+            ] {
+                assert!(said.contains(word), "{word}: {said}");
+            }
+        } else {
+            assert_eq!(status, Some(0), "{said}");
         }
     });
 }

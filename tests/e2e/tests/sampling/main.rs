@@ -2,6 +2,7 @@
 #![allow(missing_docs, reason = "tests say what they test by their names")]
 
 mod attached;
+mod chained;
 mod control;
 mod corrected;
 mod cpu;
@@ -14,6 +15,7 @@ mod kernel;
 mod labels;
 mod old_versions;
 mod own_program;
+mod probes;
 mod together;
 mod unloading;
 mod virtual_threads;

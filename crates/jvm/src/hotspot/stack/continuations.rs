@@ -24,6 +24,8 @@ use crate::{Class, Env, Error};
 pub struct Continuations {
     /// In the VM's thread: a handle of the virtual thread that it runs, or of itself.
     current: usize,
+    /// There, too: where on the stack its continuation was entered.
+    entry: Option<usize>,
     handle: usize,
     oops: Oops,
     moving: Option<Moving>,
@@ -121,6 +123,7 @@ impl Continuations {
         let enter = env.static_method(env.find_class(CONTINUATION)?, c"enter", enter)?.raw() as usize;
         let mut continuations = Continuations {
             current,
+            entry: structs.offset(c"JavaThread", c"_cont_entry"),
             handle,
             oops,
             moving,
@@ -217,6 +220,11 @@ impl Continuations {
             }
         };
         self.chunk(memory, continuation + self.tail)
+    }
+
+    /// Whether the VM's thread may be carrying a virtual one.
+    pub fn may_carry(&self, memory: Memory, thread: usize) -> bool {
+        self.entry.is_none_or(|entry| memory.word(thread + entry) != Some(0))
     }
 
     /// The chunk whose frames called those of this one.

@@ -3,7 +3,7 @@
 use quipu_unwind::{Modules, Registers};
 
 use super::code::BlobKind;
-use super::{Broken, Kind, WORD, Walk, caller, instructions};
+use super::{Broken, Kind, NEAR_MACHINE, Reach, WORD, Walk, caller, instructions};
 
 /// Machine frames above Java ones; deeper ones are left out.
 const MOST_MACHINE: usize = 128;
@@ -43,7 +43,8 @@ impl Walk<'_> {
         modules: &Modules,
         limit: Option<usize>,
     ) -> Result<bool, Broken> {
-        for _ in 0..MOST_MACHINE {
+        let most = if matches!(self.reach, Reach::Near(_)) { NEAR_MACHINE } else { MOST_MACHINE };
+        for _ in 0..most {
             self.found.push(Kind::Machine, at.place(), -1)?;
             let Some(module) = modules.find(at.place()) else { return Ok(false) };
             let Some(caller) = quipu_unwind::caller(self.code.memory, module, at) else { return Ok(false) };

@@ -62,7 +62,24 @@ pub enum Kind {
     Machine,
     /// A Java method that has no id.
     Nameless,
+    /// No frame, but the place where the Java frames before it begin: bytes from where the stack does. Only if asked for.
+    Depth,
 }
+
+/// How far a walk goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// To the end.
+    Whole,
+    /// To the end, telling where frames begin.
+    Deep,
+    /// So many frames from the youngest of Java on, telling where they begin; above that a few of the machine. A virtual
+    /// thread's stack is walked to its end, without: its frames do not stay where they are.
+    Near(usize),
+}
+
+/// Frames of the machine above those of Java, where only a few of all frames are wanted.
+const NEAR_MACHINE: usize = 16;
 
 /// One frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,6 +124,8 @@ pub struct Walked {
     pub ended: Result<(), Broken>,
     /// The virtual thread that they are of, by its id.
     pub virtual_thread: Option<u64>,
+    /// Whether there are more frames than were wanted.
+    pub cut: bool,
 }
 
 /// Walks stacks of HotSpot's threads.
@@ -133,6 +152,11 @@ impl StackWalker {
         Ok(StackWalker { memory, layout, continuations, entry: entry.unwrap_or_default() })
     }
 
+    /// Whether the VM may have put code there.
+    pub fn may_be_code(&self, address: usize) -> bool {
+        CodeCache { memory: self.memory, layout: &self.layout }.contains(address)
+    }
+
     /// The name of the virtual thread that the VM's thread runs, as far as there is room; its length. For signal
     /// handlers.
     pub fn virtual_name(&self, thread: usize, name: &mut [u8]) -> Option<usize> {
@@ -147,6 +171,7 @@ impl StackWalker {
         registers: &Registers,
         modules: &Modules,
         frames: &mut [Frame],
+        reach: Reach,
     ) -> Walked {
         let code = CodeCache { memory: self.memory, layout: &self.layout };
         let continuations = self.continuations.as_ref();
@@ -159,10 +184,16 @@ impl StackWalker {
             top: usize::MAX,
             in_heap: false,
             virtual_thread: None,
+            reach,
+            seen: 0,
+            cut: false,
             found,
         };
+        if continuations.is_some_and(|known| thread != 0 && known.may_carry(self.memory, thread)) {
+            walk.reach = Reach::Whole;
+        }
         let ended = walk.run(*registers, modules);
-        Walked { count: walk.found.count, ended, virtual_thread: walk.virtual_thread }
+        Walked { count: walk.found.count, ended, virtual_thread: walk.virtual_thread, cut: walk.cut }
     }
 }
 
@@ -191,6 +222,10 @@ struct Walk<'w> {
     /// Whether frames are in a chunk in the heap, where frame pointers are distances in words.
     in_heap: bool,
     virtual_thread: Option<u64>,
+    reach: Reach,
+    /// Frames of Java so far, those inlined into each other being one.
+    seen: usize,
+    cut: bool,
     found: Found<'w>,
 }
 
@@ -211,13 +246,17 @@ impl Walk<'_> {
                     return match (self.java(at), anchor) {
                         // The VM has noted a frame that it could be walked from.
                         (Err(broken), Some(anchor)) if broken != Broken::TooDeep => {
-                            self.found.count = 0;
+                            (self.found.count, self.seen) = (0, 0);
                             self.java(anchor)
                         }
                         (ended, _) => ended,
                     };
                 }
             }
+        }
+        if let (Reach::Near(_), Some(anchor)) = (self.reach, anchor) {
+            self.found.push(Kind::Machine, at.place(), -1)?;
+            return self.java(anchor);
         }
         let returned = self.machine(&mut at, modules, anchor.map(|anchor| anchor.sp()))?;
         match anchor {
@@ -258,7 +297,13 @@ impl Walk<'_> {
             } else if self.is_barrier(&at) {
                 return self.heap();
             } else {
-                Some(self.called_by(&at)?)
+                let before = self.found.count;
+                let next = self.called_by(&at)?;
+                if self.goes_no_further(before, next.sp())? {
+                    self.cut = true;
+                    return Ok(());
+                }
+                Some(next)
             };
             let Some(next) = next else { return Ok(()) };
             if next.sp() < sp || next.sp() - sp > LARGEST_FRAME {
@@ -266,6 +311,18 @@ impl Walk<'_> {
             }
             at = next;
         }
+    }
+
+    /// Tells where the frames begin that were told since, and whether that is all that is wanted.
+    fn goes_no_further(&mut self, since: usize, behind: usize) -> Result<bool, Broken> {
+        let of_java = |frame: &Frame| frame.kind != Kind::Machine;
+        let told = self.found.frames.get(since..self.found.count).unwrap_or_default();
+        if self.reach == Reach::Whole || self.in_heap || !told.iter().any(of_java) {
+            return Ok(false);
+        }
+        self.seen += 1;
+        self.found.push(Kind::Depth, self.top.saturating_sub(behind), -1)?;
+        Ok(matches!(self.reach, Reach::Near(most) if self.seen >= most))
     }
 
     /// Tells of a frame of Java, or of a stub, and returns its caller.
