@@ -49,11 +49,22 @@ public class Indirect {
 
     record Pair(Key key, Told told, int number) {}
 
-    static class Above {
-        static final long FIRST = ring(1);
+    interface Shown {
+        default long shown(int n) {
+            return ring(n);
+        }
     }
 
-    static class Made extends Above {
+    static class Above {
+        static final long FIRST = ring(1);
+
+        long inherited(int n) {
+            return ring(n);
+        }
+    }
+
+    /** Loaded before the class and the interface above it. */
+    static class Made extends Above implements Shown {
         static long second = ring(2);
         final long third = ring(3);
     }
@@ -105,7 +116,8 @@ public class Indirect {
     }
 
     static long initialised(int i) {
-        long sum = new Made().third + Held.value + Called.called(i % 2);
+        Made made = new Made();
+        long sum = made.third + made.inherited(i % 2) + made.shown(1) + Held.value + Called.called(i % 2);
         java.util.function.Supplier<New> maker = New::make;
         return sum + (maker.get() == null ? 1 : 0);
     }

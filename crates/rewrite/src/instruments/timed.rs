@@ -35,9 +35,17 @@ const HUGE: u32 = 8000;
 const REFLECTS: [(&[u8], &[u8]); 3] = [
     (b"java/lang/reflect/Method", b"invoke"),
     (b"java/lang/reflect/Constructor", b"newInstance"),
-    // What `Class.newInstance` calls where there is one, and `Constructor.newInstance` too.
+    // Where there is one, `Class.newInstance` calls it, and `Constructor.newInstance` too.
     (b"java/lang/reflect/Constructor", b"newInstanceWithCaller"),
 ];
+
+/// Whether a method tells what it is about to call.
+fn reflects(method: &Method<'_, '_>) -> bool {
+    let [.., inner] = REFLECTS;
+    let calls_inner =
+        || method.name() == b"newInstance" && method.class().methods().any(|other| other.name() == inner.1);
+    REFLECTS.contains(&(method.class().name(), method.name())) && !calls_inner()
+}
 
 /// The instrument.
 #[derive(Debug, Clone, Copy, Default)]
@@ -196,7 +204,7 @@ impl TimedInserter<'_> {
         let call = |code: &mut CodeEditor<'_, '_, '_>, s: &mut Snippet, name: &str, descriptor: &str| {
             probes.call_class(RUNTIME, code.pool(), s, name, &probes.with_cursor(descriptor))
         };
-        if REFLECTS.contains(&(method.class().name(), method.name())) {
+        if reflects(&method) {
             s.aload(0);
             call(code, &mut s, "reflected", "(Ljava/lang/Object;)V")?;
         }

@@ -197,7 +197,7 @@ fn it_is_looked_at_while_it_runs() {
         };
         let pid = working.id();
         let said = quipu(&["top", &pid, "--every", "0.5", "--rounds", "2"]);
-        assert!(said.contains("Rooted.round") && said.contains("calls"), "{said}");
+        assert!(said.contains("Rooted.round") && said.contains("CALLS/S"), "{said}");
         let rounds = || {
             let report = quipu(&["report", &pid, "--by", "method", "--json"]);
             let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");

@@ -28,6 +28,10 @@ const DEEPEST_HIERARCHY: usize = 1000;
 /// What initialises a class.
 pub const INITIALISER: &[u8] = b"<clinit>()V";
 
+const OBJECT: &[u8] = b"java/lang/Object";
+const TO_STRING: &[u8] = b"toString()Ljava/lang/String;";
+const HASH_CODE: &[u8] = b"hashCode()I";
+
 /// The number of a name: of a class, or of a method with its descriptor.
 type Number = u32;
 /// Asks the VM which methods a class declares, names and descriptors joined, its initialiser only as long as that has not
@@ -479,7 +483,7 @@ impl<H> Graph<H> {
 
     fn callee(&mut self, call: &Call<'_>) -> Callee {
         // Methods of arrays are Object's.
-        let owner = if call.owner.first() == Some(&b'[') { &b"java/lang/Object"[..] } else { call.owner };
+        let owner = if call.owner.first() == Some(&b'[') { OBJECT } else { call.owner };
         let name = [call.name, call.descriptor].concat();
         let owner = self.number(owner);
         if let Some(mirror) = self.mirrors.get_mut(owner as usize) {
@@ -529,9 +533,12 @@ impl<H> Graph<H> {
 
     /// A class is new: what is called of it, and of those above it.
     fn follow_calls_to(&mut self, class: Number, declares: &mut Declares<'_, H>) {
-        let own = self.mirror(class).map(|mirror| [&mirror.named[..], &mirror.called].concat());
-        for name in own.unwrap_or_default() {
-            self.want_inherited(class, name, Timing::Below, declares);
+        // A class is there before those above it are.
+        for below in [vec![class], self.below(class)].concat() {
+            let own = self.mirror(below).map(|mirror| [&mirror.named[..], &mirror.called].concat());
+            for name in own.unwrap_or_default() {
+                self.want_inherited(below, name, Timing::Below, declares);
+            }
         }
         for above in self.above(class) {
             let Some(mirror) = self.mirror(above) else { continue };
@@ -569,21 +576,28 @@ impl<H> Graph<H> {
         timing: Timing,
         declares: &mut Declares<'_, H>,
     ) {
-        if self.names.get(name as usize).is_some_and(|name| **name == *INITIALISER) {
+        if self.is_named(name, INITIALISER) {
             return self.want_initialisers(class, name, declares);
         }
-        if self.declares(class, name, declares) {
-            return self.want(class, name, timing);
-        }
-        for above in self.above(class) {
-            if self.declares(above, name, declares) {
-                self.want(above, name, timing);
-                // An interface's method may stand beside that of a class.
-                if self.mirror(above).is_some_and(|mirror| !mirror.is_interface) {
-                    return;
-                }
+        for at in [vec![class], self.above(class)].concat() {
+            if !self.declares(at, name, declares) {
+                continue;
+            }
+            self.want(at, name, timing);
+            if self.is_named(at, OBJECT) && self.is_named(name, TO_STRING) {
+                // Nothing can be found in it, and it asks the object for its hash code.
+                let name = self.number(HASH_CODE);
+                self.call(Callee { owner: class, name, is_virtual: true }, declares);
+            }
+            // An interface's method may stand beside that of a class.
+            if at == class || self.mirror(at).is_some_and(|mirror| !mirror.is_interface) {
+                return;
             }
         }
+    }
+
+    fn is_named(&self, number: Number, name: &[u8]) -> bool {
+        self.names.get(number as usize).is_some_and(|known| **known == *name)
     }
 
     /// Wants what initialises a class, and those above it, where that has not been done: it never runs again.
@@ -940,6 +954,19 @@ mod tests {
             graph.mirrors[a as usize].subs.contains(&kept)
                 && graph.mirrors[a as usize].subs.len() <= SWEEP + 1
         );
+    }
+
+    #[test]
+    fn what_is_inherited_from_a_class_that_is_loaded_later_is_wanted() {
+        let mut graph = graph(&[]);
+        call(&mut graph, b"B", b"m", true);
+        for (name, supers) in [("B", &[&b"A"[..]][..]), ("A", &[][..])] {
+            graph.loaded(name.as_bytes(), false, supers);
+            graph.handles(name.as_bytes()).unwrap().push(vec![if name == "A" { "m()V" } else { "n()V" }]);
+            let class = graph.number(name.as_bytes());
+            graph.follow_calls_to(class, &mut declared);
+        }
+        assert_eq!(wanted(&graph), ["A.m()V"]);
     }
 
     #[test]

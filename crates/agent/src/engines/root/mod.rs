@@ -10,7 +10,7 @@ mod graph;
 mod patterns;
 mod runtime;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -183,8 +183,7 @@ impl Engine for Root {
         }
         names.retain(|name| name != value);
         drop(names);
-        // What reflection calls is asked for again.
-        lock(&REFLECTED).clear();
+        forget_reflected(env);
         if let Some(graph) = lock(&GRAPH).as_mut() {
             let env = &*env;
             graph.remove_root(value, &mut |handles| declared(session, env, handles));
@@ -251,7 +250,7 @@ impl Root {
         runtime::prepare(env)?;
         session.note("kind", self.kind().name());
         self.late.store(0, Ordering::Relaxed);
-        lock(&REFLECTED).clear();
+        forget_reflected(env);
         {
             let mut graph = lock(&GRAPH);
             let before = graph.take();
@@ -354,6 +353,7 @@ impl Root {
         session.listen(Listener::Roots, sys::JVMTI_EVENT_CLASS_PREPARE, false)?;
         let handles = lock(&GRAPH).as_mut().map(Graph::take_handles).unwrap_or_default();
         handles.into_iter().for_each(|handle| env.delete_weak(handle));
+        forget_reflected(env);
         // Of what is known only that is kept which the next profile wants to know.
         let mut graph = lock(&GRAPH);
         *graph = Some(Graph::new(Vec::new(), false, Selection::default(), graph.take()));
@@ -442,23 +442,33 @@ pub fn reached(env: &Env<'_>, method: u32) {
     settle();
 }
 
-/// Methods that reflection was seen to call, by class and name: ids are used again for other methods.
-static REFLECTED: Mutex<BTreeSet<Box<[u8]>>> = Mutex::new(BTreeSet::new());
+/// Methods that reflection was seen to call, with their classes: when one is unloaded, another's method may get the id.
+static REFLECTED: Mutex<BTreeMap<usize, Handle>> = Mutex::new(BTreeMap::new());
+
+/// What reflection calls is asked for again.
+fn forget_reflected(env: &Env<'_>) {
+    let known = std::mem::take(&mut *lock(&REFLECTED));
+    known.into_values().for_each(|class| env.delete_weak(class));
+}
 
 /// A method is about to be called by reflection, below a root; called by the runtime.
 pub fn reflected(env: &Env<'_>, object: Object<'_>) {
     let Some(session) = Session::get().filter(|_| ROOT.is_on()) else { return };
     // SAFETY: inserted into the methods of `Method` and `Constructor` that call what they are of.
     let Ok(method) = (unsafe { env.reflected_method(object) }) else { return env.clear_exception() };
-    let declaring =
-        session.jvmti.declaring_class(env, method).and_then(|class| session.jvmti.class_signature(class));
-    let (Ok(signature), Ok(named)) = (declaring, session.jvmti.method_name(method)) else { return };
-    let Some(owner) = internal(signature.as_bytes()) else { return };
-    let name = [named.name.as_bytes(), named.descriptor.as_bytes()].concat();
-    let key = [owner, b".", &name].concat().into_boxed_slice();
-    if lock(&REFLECTED).contains(&key) {
+    let Ok(class) = session.jvmti.declaring_class(env, method) else { return };
+    let id = method.raw() as usize;
+    let is_of = |known: &Handle| env.upgrade(known).is_some_and(|known| env.same(known, class));
+    if lock(&REFLECTED).get(&id).is_some_and(is_of) {
         return;
     }
+    let (Ok(signature), Ok(named)) =
+        (session.jvmti.class_signature(class), session.jvmti.method_name(method))
+    else {
+        return;
+    };
+    let Some(owner) = internal(signature.as_bytes()) else { return };
+    let name = [named.name.as_bytes(), named.descriptor.as_bytes()].concat();
     {
         let mut graph = lock(&GRAPH);
         let Some(graph) = graph.as_mut() else { return };
@@ -466,12 +476,12 @@ pub fn reflected(env: &Env<'_>, object: Object<'_>) {
         ask_for_pending(graph);
     }
     settle();
-    // Not before: another thread that is about to call it waits, too.
-    let mut known = lock(&REFLECTED);
-    if known.len() >= MOST_REFLECTED {
-        known.clear();
+    if lock(&REFLECTED).len() >= MOST_REFLECTED {
+        forget_reflected(env);
     }
-    known.insert(key);
+    // Not before: another thread that is about to call it waits, too.
+    let replaced = env.new_weak(class).ok().and_then(|class| lock(&REFLECTED).insert(id, class));
+    replaced.into_iter().for_each(|class| env.delete_weak(class));
 }
 
 /// Asks for what is pending, if anything is. Whoever looks at the graph after this one sees either that or the request.
