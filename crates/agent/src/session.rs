@@ -11,7 +11,7 @@ use quipu_arena::record::Record;
 use quipu_arena::writer::ArenaWriter;
 use quipu_classfile::{ClassFile, Method, mutf8};
 use quipu_jvm::{Capability, Jvm, Jvmti, Object, sys};
-use quipu_rewrite::{Call, Callee, Contexts, Known, OpaqueCallee, Plan, Site, Timing};
+use quipu_rewrite::{Call, Callee, Contexts, Known, OpaqueCallee, Plan, Region, Site, Timing};
 
 use crate::engines::root;
 use crate::entry::complain;
@@ -304,6 +304,10 @@ impl Known for Session {
 
     fn timing(&self, method: &Method<'_, '_>, id: u32) -> Option<Timing> {
         root::timing(self, method, id)
+    }
+
+    fn regions(&self, method: &Method<'_, '_>) -> Vec<Region> {
+        root::regions(method)
     }
 }
 

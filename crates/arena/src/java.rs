@@ -55,6 +55,7 @@ pub fn source() -> String {
         ("long", layout::ledger::SIZE, "LEDGER_SIZE"),
         ("int", layout::ledger::EXECUTIONS.into(), "LEDGER_EXECUTIONS"),
         ("int", layout::ledger::RANGES.trailing_zeros().into(), "LEDGER_RANGES_SHIFT"),
+        ("int", layout::ledger::REGION_SHIFT.into(), "LEDGER_REGION_SHIFT"),
         ("int", layout::ID_UNIT.trailing_zeros().into(), "ID_SHIFT"),
         ("int", layout::LINK_UNIT.trailing_zeros().into(), "LINK_SHIFT"),
         ("long", node::METHOD, "NODE_METHOD"),

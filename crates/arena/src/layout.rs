@@ -265,6 +265,9 @@ pub mod ledger {
     /// From one power of two to the next there are so many ranges (a power of two, too).
     pub const RANGES: u32 = 32;
 
+    /// Bits below that of a region's number, of which the executions are; 0 for the whole method. There are fewer ranges.
+    pub const REGION_SHIFT: u32 = 12;
+
     /// The shortest time in a range, by its number: below 64 ns each is one of its own, above that they are at most a 32nd of it
     /// wide.
     pub fn shortest(range: u32) -> u64 {

@@ -13,6 +13,8 @@ const NOT_INCLUDED: &str = "start.not included";
 const UNMET: &str = "root.unmet";
 const WHY: &str = "root.why";
 const NEAR: &str = "root.near";
+/// A part of a method that no method below a root had.
+const NO_REGION: &str = "root.region.unmet";
 /// What it told of a user's agent that could not be made.
 const WITHOUT_AGENT: &str = "start.without agent";
 
@@ -62,6 +64,8 @@ pub fn in_filters(chosen: &Chosen, profile: &mut Profile) -> Vec<String> {
         };
         format!("--root {root}: no such method was loaded{hint}")
     }));
+    let regions = told(NO_REGION).map(|region| format!("--region {region}: no such lines were below a root"));
+    sentences.extend(regions);
     sentences
 }
 

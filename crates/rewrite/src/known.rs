@@ -29,6 +29,12 @@ pub trait Known {
         let _ = (method, id);
         None
     }
+
+    /// Parts of a method that is timed whose executions are timed as well.
+    fn regions(&self, method: &Method<'_, '_>) -> Vec<Region> {
+        let _ = method;
+        Vec::new()
+    }
 }
 
 /// Where a method is in the part of a program that is timed.
@@ -38,6 +44,15 @@ pub enum Timing {
     Root,
     /// A root calls it, or something that a root calls.
     Below,
+}
+
+/// Lines of a method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Region {
+    /// Its number, from 1 on.
+    pub number: u32,
+    /// The first and the last line.
+    pub lines: (u16, u16),
 }
 
 /// An instruction that an instrument tells from all others.

@@ -41,7 +41,7 @@ pub use driver::rewrite;
 pub use instrument::{Inserter, Instrument, MethodEdit};
 pub use instruments::{Acquisitions, Allocations, Bytecodes, Contexts, Exact, Timed};
 pub use intrinsics::of_jdk_8;
-pub use known::{Known, OpaqueCallee, Site, Timing};
+pub use known::{Known, OpaqueCallee, Region, Site, Timing};
 pub use plan::{Counting, Plan};
 pub use probes::Probes;
 pub use rewritten::{Clock, Left, Rewritten, Shape};

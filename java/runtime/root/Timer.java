@@ -150,7 +150,7 @@ public final class Timer {
             return;
         }
         leave(cursor, slot, outer);
-        count(cursor, node, cursor.since - cursor.skipped - entered);
+        count(cursor, node, cursor.since - cursor.skipped - entered, 0);
     }
 
     /** The same where no other probe looks at the clock. */
@@ -161,15 +161,31 @@ public final class Timer {
     /** Leaves a root that was entered so. */
     public static void leaveRoot(Cursor cursor, long slot, long node, long entered) {
         if (slot != 0 && !cursor.retired) {
-            count(cursor, node, System.nanoTime() - cursor.skipped - entered);
+            count(cursor, node, System.nanoTime() - cursor.skipped - entered, 0);
         }
     }
 
-    /** Counts an execution. A node outside every tree has nothing to tell. */
-    private static void count(Cursor cursor, long node, long nanos) {
+    /** The thread comes to a part of a method, or is in it: since when, by the same clock as a root's; 0 if it is in no root. */
+    @ForceInline
+    public static long within(Cursor cursor, long node, long since) {
+        return node == 0 || since != 0 ? since : System.nanoTime() - cursor.skipped;
+    }
+
+    /** The thread is not in a part of a method, in which it has been since then; 0 if it has not. Returns 0. */
+    @ForceInline
+    public static long outside(Cursor cursor, long node, long since, int region) {
+        if (since != 0 && !cursor.retired) {
+            count(cursor, node, System.nanoTime() - cursor.skipped - since, region);
+        }
+        return 0;
+    }
+
+    /** Counts an execution of a method or a part of it. A node outside every tree has nothing to tell. */
+    private static void count(Cursor cursor, long node, long nanos, int region) {
         if (U.getInt(node + Layout.NODE_METHOD) != 0) {
             int context = (int) ((node + Layout.NODE_SLOTS - Probe.BASE) >>> Layout.LINK_SHIFT);
-            Ledger.add(cursor, Cursor.words(Layout.LEDGER_EXECUTIONS | range(nanos), context), 1, nanos);
+            int what = Layout.LEDGER_EXECUTIONS | region << Layout.LEDGER_REGION_SHIFT | range(nanos);
+            Ledger.add(cursor, Cursor.words(what, context), 1, nanos);
         }
     }
 

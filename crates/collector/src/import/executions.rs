@@ -1,7 +1,10 @@
 //! How long executions of roots took: leaves below the root, one for each range of times in which there are some.
 
+use std::collections::HashMap;
+
 use quipu_arena::layout::ledger;
 use quipu_arena::reader::{Contents, Entry};
+use quipu_classfile::mutf8;
 use quipu_profile::{
     Aggregation, Builder, MethodFlags, MethodSpec, MetricId, MetricSpec, UNKNOWN_SITE, Unit,
 };
@@ -20,13 +23,24 @@ const LEAF: &str = "[took]";
 const RANGES: u32 = 64 * ledger::RANGES;
 
 /// Puts them into the builder.
-#[derive(Default)]
 pub struct Executions {
     metrics: Option<(MetricId, MetricId)>,
+    /// Parts of methods, by number.
+    regions: HashMap<u32, String>,
 }
 
 impl Executions {
-    /// The range that an entry of a ledger counts executions of, if it is such.
+    /// None so far; parts of methods have the names that the arena tells.
+    pub fn new(contents: &Contents<'_>) -> Executions {
+        let region = |text: &[u8]| {
+            let text = mutf8::decode(text);
+            let (number, name) = text.split_once(' ')?;
+            Some((number.parse::<u32>().ok()?, name.to_owned()))
+        };
+        Executions { metrics: None, regions: contents.facts(b"root.region").filter_map(region).collect() }
+    }
+
+    /// The range that an entry of a ledger counts executions of, if it is such, with the number of the region above it.
     pub fn range(entry: &Entry) -> Option<u32> {
         (entry.site & ledger::EXECUTIONS != 0).then_some(entry.site & !ledger::EXECUTIONS)
     }
@@ -41,6 +55,7 @@ impl Executions {
         builder: &mut Builder,
         budget: &mut Budget,
     ) {
+        let (region, range) = (range >> ledger::REGION_SHIFT, range & ((1 << ledger::REGION_SHIFT) - 1));
         let place = placed.publisher(contents, methods, entry.slot).filter(|_| range < RANGES);
         let Some((context, Some(root), _)) = place.filter(|_| budget.take()) else {
             return budget.refuse();
@@ -61,7 +76,15 @@ impl Executions {
             flags: MethodFlags::DETAIL,
             ..MethodSpec::default()
         });
-        let leaf = builder.child(context.node, leaf, UNKNOWN_SITE);
+        let of = match self.regions.get(&region) {
+            Some(name) => {
+                let region =
+                    builder.method(MethodSpec { name, flags: MethodFlags::DETAIL, ..MethodSpec::default() });
+                builder.child(context.node, region, UNKNOWN_SITE)
+            }
+            None => context.node,
+        };
+        let leaf = builder.child(of, leaf, UNKNOWN_SITE);
         builder.add(leaf, executions, entry.count);
         builder.add(leaf, gross, entry.value);
     }

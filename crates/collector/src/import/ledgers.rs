@@ -75,7 +75,7 @@ pub fn feed(
     let sites = sites(contents, &mut details);
     let mut budget = Budget::of(contents.size());
     let mut metrics: HashMap<u32, (MetricId, Option<MetricId>)> = HashMap::new();
-    let mut executions = Executions::default();
+    let mut executions = Executions::new(contents);
     for entry in contents.ledgers.iter().filter(|entry| entry.count | entry.value != 0) {
         if let Some(range) = Executions::range(entry) {
             executions.add(contents, methods, placed, (entry, range), builder, &mut budget);

@@ -34,6 +34,15 @@ pub static ROOT: Kind = Kind {
             )
         },
         Setting {
+            many: true,
+            kinds: &["root"],
+            ..Setting::of(
+                "region",
+                Value::Text("METHOD:LINES"),
+                "Time a part of a method below the root, too: com.acme.Orders.place:120-135; repeatable",
+            )
+        },
+        Setting {
             default: Some("clock"),
             kinds: &["root"],
             ..Setting::of(
@@ -45,7 +54,7 @@ pub static ROOT: Kind = Kind {
                     ),
                     (
                         "sampled",
-                        "Calls are counted only, at a fifth of the cost; --cpu or --wall beside it take times, in the same contexts",
+                        "Calls are counted only, at a small part of the cost; --cpu or --wall take times, in the same contexts",
                     ),
                 ]),
                 "Where the times of methods below a root come from",

@@ -22,7 +22,7 @@ use super::exact::{Calls, Site};
 use crate::agreed::MOST_SLOTS;
 use crate::instrument::{Inserter, Instrument, MethodEdit};
 use crate::rewritten::lines;
-use crate::{Clock, Known, Plan, Shape, Timing, Treatment};
+use crate::{Clock, Known, Plan, Region, Shape, Timing, Treatment};
 
 /// The runtime's class that takes the times.
 const RUNTIME: &str = "Timer";
@@ -81,7 +81,7 @@ struct TimedInserter<'p> {
 }
 
 /// The local variables of a method, between its two turns.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 enum Begun {
     /// It has a context.
     Timed {
@@ -92,8 +92,12 @@ enum Begun {
         outer: Option<u16>,
         /// Where its own goes; 0 if the thread is in no root.
         slot: u16,
-        /// Of a root its node, and when it was entered.
-        root: Option<[u16; 2]>,
+        /// Its node.
+        node: u16,
+        /// Of a root when it was entered.
+        entered: Option<u16>,
+        /// Parts of it: their numbers, and since when the thread is in them.
+        regions: Vec<(u32, u16)>,
     },
     /// It leaves the root.
     Aside { cursor: u16, before: u16 },
@@ -149,11 +153,14 @@ impl Inserter for TimedInserter<'_> {
     fn after(&mut self, edit: &mut MethodEdit<'_, '_, '_, '_>) -> Result<(), EditError> {
         let (probes, code) = (edit.probes, &mut edit.code);
         let mut s = Snippet::new();
-        match self.method {
+        match self.method.take() {
             None | Some(Begun::Tiny) => return Ok(()),
-            Some(Begun::Timed { cursor, before, outer, slot, root }) => {
+            Some(Begun::Timed { cursor, before, outer, slot, node, entered, regions }) => {
                 publish(code, probes, &mut s, cursor, before)?;
-                let left = match (outer, root) {
+                for (number, since) in regions {
+                    leave_region(code, probes, &mut s, (cursor, node, since), number)?;
+                }
+                let left = match (outer, entered) {
                     (Some(_), Some(_)) => Some(("leaveRoot", "(@JJJJ)V")),
                     (None, Some(_)) => Some(("leaveRoot", "(@JJJ)V")),
                     (Some(_), None) => Some(("leave", "(@JJ)V")),
@@ -162,8 +169,10 @@ impl Inserter for TimedInserter<'_> {
                 };
                 if let Some((name, descriptor)) = left {
                     s.aload(cursor).lload(slot);
-                    for time in outer.into_iter().chain(root.into_iter().flatten()) {
-                        s.lload(time);
+                    for local in
+                        outer.into_iter().chain(entered.into_iter().flat_map(|entered| [node, entered]))
+                    {
+                        s.lload(local);
                     }
                     let descriptor = probes.with_cursor(descriptor);
                     probes.call_class(RUNTIME, code.pool(), &mut s, name, &descriptor)?;
@@ -226,22 +235,32 @@ impl TimedInserter<'_> {
         s.lstore(slot).aload(cursor).lload(slot);
         call(code, &mut s, "open", "(@J)J")?;
         s.lstore(node);
-        let mut root = None;
+        let mut entered = None;
         if timing == Timing::Root {
-            let entered = code.new_local(VerificationType::Long)?;
+            let local = code.new_local(VerificationType::Long)?;
             s.aload(cursor).lload(slot);
             call(code, &mut s, if self.sampled { "enteredNow" } else { "entered" }, "(@J)J")?;
-            s.lstore(entered);
-            root = Some([node, entered]);
+            s.lstore(local);
+            entered = Some(local);
+        }
+        let regions = self.known.regions(&method);
+        let mut since = Vec::new();
+        for region in &regions {
+            let local = code.new_local(VerificationType::Long)?;
+            s.long16(0).lstore(local);
+            since.push((region.number, local));
         }
         code.insert_entry(&s)?;
+        for (region, &(_, since)) in regions.iter().zip(&since) {
+            time_region(code, probes, &lines(&method, &body, true), region, (cursor, node, since))?;
+        }
         for (bci, number) in calls.sites.iter().filter_map(published) {
             s.clear().aload(cursor).lload(node);
             probes.int(code.pool(), &mut s, number)?;
             call(code, &mut s, "at", "(@JI)V")?;
             code.insert_before(bci, &s)?;
         }
-        self.method = Some(Begun::Timed { cursor, before, outer, slot, root });
+        self.method = Some(Begun::Timed { cursor, before, outer, slot, node, entered, regions: since });
         edit.shape = Some(shape(edit, calls.slots, false));
         Ok(())
     }
@@ -258,6 +277,56 @@ impl TimedInserter<'_> {
         self.method = Some(Begun::Aside { cursor, before });
         edit.code.insert_entry(&s)
     }
+}
+
+/// Has a part of a method timed: wherever control may come to its lines, and wherever it may come from them to others.
+fn time_region(
+    code: &mut CodeEditor<'_, '_, '_>,
+    probes: &crate::Probes,
+    lines: &[u16],
+    region: &Region,
+    locals: (u16, u16, u16),
+) -> Result<(), EditError> {
+    // Where rows begin, in order, and blocks, which may be come to from anywhere.
+    let mut rows: Vec<(u32, u16)> =
+        lines.chunks_exact(2).filter_map(|row| Some((u32::from(*row.first()?), *row.get(1)?))).collect();
+    rows.sort_unstable();
+    let mut points: Vec<u32> = rows.iter().map(|&(bci, _)| bci).collect();
+    points.extend(code.blocks(BlockAnalysis::Default).iter().map(|block| block.start));
+    points.sort_unstable();
+    points.dedup();
+    let (cursor, node, since) = locals;
+    for bci in points {
+        let row = rows.partition_point(|&(from, _)| from <= bci).checked_sub(1).and_then(|at| rows.get(at));
+        let is_within = row.is_some_and(|&(_, line)| (region.lines.0..=region.lines.1).contains(&line));
+        let mut s = Snippet::new();
+        if is_within {
+            s.aload(cursor).lload(node).lload(since);
+            let descriptor = probes.with_cursor("(@JJ)J");
+            probes.call_class(RUNTIME, code.pool(), &mut s, "within", &descriptor)?;
+            s.lstore(since);
+        } else {
+            leave_region(code, probes, &mut s, locals, region.number)?;
+        }
+        code.insert_before(bci, &s)?;
+    }
+    Ok(())
+}
+
+/// The thread is not in a part of its method.
+fn leave_region(
+    code: &mut CodeEditor<'_, '_, '_>,
+    probes: &crate::Probes,
+    s: &mut Snippet,
+    (cursor, node, since): (u16, u16, u16),
+    number: u32,
+) -> Result<(), EditError> {
+    s.aload(cursor).lload(node).lload(since);
+    probes.int(code.pool(), s, number)?;
+    let descriptor = probes.with_cursor("(@JJI)J");
+    probes.call_class(RUNTIME, code.pool(), s, "outside", &descriptor)?;
+    s.lstore(since);
+    Ok(())
 }
 
 fn find_cursor(edit: &mut MethodEdit<'_, '_, '_, '_>, s: &mut Snippet) -> Result<u16, EditError> {

@@ -1,6 +1,6 @@
 //! How long executions of roots took, against what the program measures itself.
 
-use quipu_e2e::{Command, Program, Run, scratch, tools};
+use quipu_e2e::{Command, Program, Run, programs, scratch, tools};
 use serde_json::Value;
 
 use super::assert_whole;
@@ -68,6 +68,34 @@ fn percentiles(options: &[&str]) {
 #[test]
 fn executions_of_roots_have_percentiles() {
     percentiles(&[]);
+}
+
+/// A part of a method, which is left by its end, by `continue` and by an exception.
+#[test]
+fn regions_have_percentiles() {
+    let source = std::fs::read_to_string(programs().join("Regions.java")).expect("a source");
+    let line = |mark: &str| source.lines().position(|line| line.contains(mark)).expect("it is there") + 1;
+    let region = format!("Regions.work:{}-{}", line("// from") + 1, line("// to") - 1);
+    let options = ["--root", "Regions.work", "--region", &region, "--region", "Regions.work:9999"];
+    Program::new("Regions").quipu_all(&options).on_every_jdk(|run| {
+        assert_whole(run);
+        let rows = report(run);
+        let row = |name: &str| rows.iter().find(|row| row["method"] == name).expect("it is there").clone();
+        let (region, method) = (row(&region), row("work"));
+        let known = |name: &str| took(run, name)[0];
+        assert_eq!(region["executions"], known("entered"));
+        let nanos = |row: &Value, name: &str| row[name].as_u64().expect("a number");
+        assert!(
+            nanos(&region, "min") >= 1_000_000 && nanos(&region, "time.gross") <= known("around"),
+            "{region}"
+        );
+        // Twice as much is outside of it.
+        assert!(
+            nanos(&method, "time.gross") >= 2 * known("entered") * 1_000_000 + nanos(&region, "time.gross")
+        );
+        let said = run.said();
+        assert!(said.contains("--region Regions.work:9999: no such lines were below a root"), "{said}");
+    });
 }
 
 /// Nothing else is instrumented then.

@@ -19,7 +19,7 @@ use quipu_classfile::{ClassFile, Method, mutf8};
 use quipu_jvm::jni::kind;
 use quipu_jvm::{Class, Env, Error, Object, Weak, sys};
 use quipu_kinds::{Chosen, Kind};
-use quipu_rewrite::{Counting, Plan, Selection, Timed, Timing, linkers};
+use quipu_rewrite::{Counting, Plan, Region, Selection, Timed, Timing, linkers};
 
 use crate::engine::Engine;
 use crate::events::Listener;
@@ -31,7 +31,7 @@ use crate::session::Session;
 use crate::stacks;
 use crate::start;
 use graph::Declares;
-use patterns::{Named, Pattern};
+use patterns::{Lines, Named, Pattern};
 
 /// A thread waits no longer than this for what its method calls to be instrumented.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -53,6 +53,8 @@ pub struct Root {
     late: AtomicU64,
     /// Whether times are those of samples.
     sampled: AtomicBool,
+    /// Parts of methods that are timed, and whether there is any method that has them.
+    regions: Mutex<Vec<(Lines, bool)>>,
     /// The roots, as they were named.
     names: Mutex<Vec<String>>,
 }
@@ -62,6 +64,7 @@ pub static ROOT: Root = Root {
     on: AtomicBool::new(false),
     late: AtomicU64::new(0),
     sampled: AtomicBool::new(false),
+    regions: Mutex::new(Vec::new()),
     names: Mutex::new(Vec::new()),
 };
 
@@ -142,6 +145,8 @@ impl Engine for Root {
                 "times that are sampled need cpu or wall beside root, which take the samples".to_owned()
             );
         }
+        let regions: Result<Vec<Lines>, String> = options.chosen.all("region").map(Lines::parse).collect();
+        *lock(&self.regions) = regions?.into_iter().map(|region| (region, false)).collect();
         self.sampled.store(sampled, Ordering::Release);
         *lock(&self.names) = names;
         let eager = options.chosen.get("scheme") == Some("eager");
@@ -249,6 +254,9 @@ impl Root {
         runtime::define(env, session.jvmti)?;
         runtime::prepare(env)?;
         session.note("kind", self.kind().name());
+        for (at, (region, _)) in lock(&self.regions).iter().enumerate() {
+            session.note("root.region", &format!("{} {}", at + 1, region.text));
+        }
         self.late.store(0, Ordering::Relaxed);
         forget_reflected(env);
         {
@@ -323,6 +331,9 @@ impl Root {
             for method in near.iter().take(MOST_NEAR) {
                 session.note("root.near", &mutf8::decode(method).replace('/', "."));
             }
+        }
+        for (region, _) in lock(&self.regions).iter().filter(|(_, is_met)| !is_met) {
+            session.note("root.region.unmet", &region.text);
         }
         let late = self.late.load(Ordering::Relaxed);
         if late > 0 {
@@ -506,6 +517,18 @@ pub fn timing(session: &Session, method: &Method<'_, '_>, id: u32) -> Option<Tim
         return None;
     }
     with_graph(session, |graph, declares| graph.instrument(method, id, declares))?
+}
+
+/// The parts of a method that are timed.
+pub fn regions(method: &Method<'_, '_>) -> Vec<Region> {
+    let mut regions = lock(&ROOT.regions);
+    let known = regions.iter_mut().zip(1..).filter(|((region, _), _)| region.are_in(method));
+    known
+        .map(|((region, is_met), number)| {
+            *is_met = true;
+            Region { number, lines: region.lines }
+        })
+        .collect()
 }
 
 /// A class is about to be loaded or rewritten: whether a root has to do with it.

@@ -17,6 +17,43 @@ impl Named {
     }
 }
 
+/// Lines of a method.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lines {
+    pub text: String,
+    pub method: Pattern,
+    /// The first and the last.
+    pub lines: (u16, u16),
+}
+
+impl Lines {
+    /// `com.acme.Orders.place:120-135`, `com.acme.Orders.place:120`.
+    pub fn parse(text: &str) -> Result<Lines, String> {
+        let wrong = || {
+            format!(
+                "--region {text}: must be a method with lines of it, such as com.acme.Orders.place:120-135"
+            )
+        };
+        let (method, lines) = text.rsplit_once(':').ok_or_else(wrong)?;
+        let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
+        let (Ok(first), Ok(last)) = (first.parse(), last.parse()) else { return Err(wrong()) };
+        match Pattern::parse(method) {
+            Ok(method @ Pattern::Named { .. }) if first <= last => {
+                Ok(Lines { text: text.to_owned(), method, lines: (first, last) })
+            }
+            _ => Err(wrong()),
+        }
+    }
+
+    /// Whether a method has some of them.
+    pub fn are_in(&self, method: &Method<'_, '_>) -> bool {
+        let (first, last) = self.lines;
+        self.method.class(method.class().name())
+            && self.method.method(method)
+            && lines_of(method).into_iter().any(|line| (first..=last).contains(&line))
+    }
+}
+
 /// A method that was named, or several.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pattern {
@@ -123,12 +160,20 @@ fn is_jdks(name: &[u8]) -> bool {
 
 /// Whether a method has code for a line, or for lines before and behind it.
 fn has_line(method: &Method<'_, '_>, line: u16) -> bool {
-    let Ok(Some(code)) = method.code() else { return false };
-    let Some(table) = code.attributes.find(method.class().pool(), b"LineNumberTable") else { return false };
-    let rows = table.data.get(2..).unwrap_or_default().chunks_exact(4);
-    let lines = rows.filter_map(|row| Some(u16::from_be_bytes(row.get(2..4)?.try_into().ok()?)));
-    let (least, most) = lines.fold((u16::MAX, 0), |(least, most), line| (least.min(line), most.max(line)));
+    let (least, most) = lines_of(method)
+        .into_iter()
+        .fold((u16::MAX, 0), |(least, most), line| (least.min(line), most.max(line)));
     (least..=most).contains(&line)
+}
+
+/// The lines that a method has code for.
+fn lines_of(method: &Method<'_, '_>) -> Vec<u16> {
+    let Ok(Some(code)) = method.code() else { return Vec::new() };
+    let Some(table) = code.attributes.find(method.class().pool(), b"LineNumberTable") else {
+        return Vec::new();
+    };
+    let rows = table.data.get(2..).unwrap_or_default().chunks_exact(4);
+    rows.filter_map(|row| Some(u16::from_be_bytes(row.get(2..4)?.try_into().ok()?))).collect()
 }
 
 /// Whether a descriptor's parameters are those that were named: by its own letters, or as the source has them.
@@ -196,6 +241,15 @@ mod tests {
         assert!(
             Pattern::parse("place").is_err() && Pattern::parse("").is_err() && Pattern::parse("A.").is_err()
         );
+    }
+
+    #[test]
+    fn regions_are_lines_of_methods() {
+        let lines = |text| Lines::parse(text).map(|region| region.lines);
+        assert_eq!((lines("a.B.c:3-5"), lines("a.B.c(int):7")), (Ok((3, 5)), Ok((7, 7))));
+        for wrong in ["a.B.c", "a.B.c:5-3", "a.B.c:x", "main:3", "B.java:3:4", ":3"] {
+            assert!(lines(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]
