@@ -54,7 +54,10 @@ pub(super) fn look_closer(
     let only: BTreeSet<String> =
         looked.iter().filter_map(|(test, _)| selectors.get(*test).cloned()).collect();
     eprintln!("quipu: running what differs twice without the other tests, to see why");
-    let Some([one, two]) = twice(runner, &only)? else { return Ok(()) };
+    let Some([one, two]) = twice(runner, &only)? else {
+        eprintln!("quipu: that does not work without the other tests: why they differ is not known");
+        return Ok(());
+    };
     let several = only.len() > 1;
     let mut alone = 0;
     for (test, sentence) in &mut looked {
@@ -87,9 +90,10 @@ fn meets(among_others: &Counted, one: &Counted, test: &str, when: &str) -> Strin
     format!("; {when} it does the same each time: it meets what other tests leave behind{place}")
 }
 
-/// Two runs of these tests; none if the command does not bear that: a build that wants all its tests says so itself.
+/// Two runs of these tests; none if the command does not bear that: a build that wants all its tests says so itself, and a test
+/// that needs others fails the same way each time.
 fn twice(runner: &Runner<'_>, only: &BTreeSet<String>) -> anyhow::Result<Option<[Counted; 2]>> {
-    let run = || anyhow::Ok(runner.count(Detail::Numbers, Some(only))?.ok());
+    let run = || anyhow::Ok(runner.count(Detail::Numbers, Some(only))?.ok().filter(Counted::is_whole));
     let Some(one) = run()? else { return Ok(None) };
     Ok(run()?.map(|two| [one, two]))
 }

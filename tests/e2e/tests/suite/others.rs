@@ -126,3 +126,29 @@ fn growth_because_of_tests_that_are_new_or_gone_is_told_and_does_not_fail() {
     let line = failed.out.lines().find(|line| line.contains("BTotalTest.adds()")).unwrap_or_default();
     assert!(line.ends_with("FAILED"), "{}", failed.said);
 }
+
+#[test]
+fn a_test_that_breaks_without_the_others_is_not_excused() {
+    const NEEDS: &str = "if (Kept.LEFT.isEmpty()) { throw new IllegalStateException(); } \
+        for (int i = 0; i < 20; i++) { Kept.total(); }";
+    let project = project();
+    let sources = [
+        ("AFirstTest", "first", ""),
+        ("BLeavesTest", "leaves", "Kept.leave(5);"),
+        ("DNeedsTest", "needs", NEEDS),
+    ];
+    for (name, test, body) in sources {
+        project.write(&format!("src/test/java/com/acme/{name}.java"), &test_class(name, test, body));
+    }
+    project.compile();
+    let [first, leaves, needs] = ["com.acme.AFirstTest", "com.acme.BLeavesTest", "com.acme.DNeedsTest"];
+    let made = project.test_selected(&["--update", "--once"], &["-c", leaves, "-c", needs]);
+    assert_eq!(made.status, Some(0), "{}", made.said);
+    project.edit("src/test/java/com/acme/DNeedsTest.java", &[("i < 20;", "i < 30;")]);
+    project.compile();
+    // Another test ran, so each is run by itself; what comes of that is no work.
+    let failed = project.test_selected(&[], &["-c", first, "-c", leaves, "-c", needs]);
+    assert_eq!(failed.status, Some(1), "{}", failed.said);
+    assert!(failed.said.contains("running those that do more each by itself"), "{}", failed.said);
+    assert_eq!(about(&failed.said, "DNeedsTest.needs()"), "", "{}", failed.said);
+}

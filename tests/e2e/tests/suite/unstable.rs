@@ -105,3 +105,26 @@ fn every_test_that_varies_has_a_sentence() {
     assert_eq!(baseline.matches(" unstable\n").count(), 1 + 2 + 1 + VARYING, "{baseline}");
     assert!(baseline.contains("ALeavesTest.leaves() bytecodes="), "{baseline}");
 }
+
+/// It would do the same each time, since it does not come far.
+#[test]
+fn a_test_that_breaks_without_the_others_is_not_said_to_do_the_same_then() {
+    const NEEDS: &str = "package com.acme;
+class MeetsTest {
+    @org.junit.jupiter.api.Test void meets() {
+        if (Turn.left == 0) { throw new IllegalStateException(); }
+        Turn.work(Turn.left);
+    }
+}
+";
+    let jdk = jdks::find().into_iter().max_by_key(|jdk| jdk.feature).expect("a JDK");
+    let project = Project::empty(&jdk);
+    for (name, text) in [("Turn", TURN), ("ALeavesTest", LEAVES), ("MeetsTest", NEEDS)] {
+        project.write(&format!("src/test/java/com/acme/{name}.java"), text);
+    }
+    let made = project.test_without_maven(&["--update"]);
+    assert_eq!(made.status, Some(0), "{}", made.said);
+    assert!(made.said.contains("MeetsTest.meets() does not do the same work each time"), "{}", made.said);
+    assert!(made.said.contains("that does not work without the other tests"), "{}", made.said);
+    assert!(!made.said.contains("it does the same each time"), "{}", made.said);
+}
