@@ -22,6 +22,8 @@ use crate::pins;
 use crate::session::Session;
 use crate::start;
 
+mod at_once;
+
 /// What listeners call, which native code is behind.
 const LISTENED: &CStr = c"java/quipu/Tests";
 
@@ -97,6 +99,9 @@ extern "system" fn begin_test(env: *mut JNIEnv, _: jclass, method: jobject, test
         else {
             return;
         };
+        if let Some(most) = at_once::begin() {
+            session.note("tests at once", &most.to_string());
+        }
         following(session, &method, near, Follower::begin);
         STARTED_BEFORE.store(STARTED.load(Relaxed), Relaxed);
         pins::begin_at(session, &env, &["begin", &method, &test]);
@@ -122,6 +127,7 @@ extern "system" fn end_test(env: *mut JNIEnv, _: jclass, method: jobject, test: 
                 session.count(header::REFUSED, 1);
             }
         }
+        at_once::end();
         pins::begin_at(session, &env, &["end", &method, &test]);
     });
 }

@@ -84,10 +84,14 @@ fn a_test_that_asks_for_the_time_is_known() {
 }
 
 #[test]
-fn threads_of_tests_are_those_they_began_on() {
-    let profile = profile(1);
-    let threads = suite::threads_of_tests(&profile);
-    assert_eq!(threads.iter().map(|thread| profile.str(thread.name)).collect::<Vec<_>>(), ["main"]);
+fn tests_run_one_after_the_other_unless_the_agent_saw_more() {
+    let mut profile = profile(1);
+    assert_eq!(suite::at_once(&profile), 1);
+    let note = |most: &str| ("tests at once".to_owned(), most.to_owned());
+    profile.meta.extra.extend([note("2"), note("10"), note("x")]);
+    assert_eq!(suite::at_once(&profile), 10);
+    profile.meta.extra.clear();
+    assert_eq!(suite::at_once(&profile), 0);
 }
 
 /// The profile with other numbers of bytecodes for the runs of `all()`: what each did, of the same contexts.

@@ -134,9 +134,8 @@ fn incomplete(profile: &Profile) -> Option<String> {
 /// `in 2 JVMs at a time`, `on 4 threads at a time`; none if tests ran one after the other. Tests at the same time are counted
 /// apart, but can disturb each other.
 fn at_a_time(all: &[Profile]) -> Option<String> {
-    let threads = |profile: &Profile| suite::threads_of_tests(profile).iter().map(|t| t.threads).sum::<u64>();
-    let with_tests: Vec<&Profile> = all.iter().filter(|profile| threads(profile) > 0).collect();
-    let most = with_tests.iter().map(|profile| threads(profile)).max().unwrap_or(0);
+    let with_tests: Vec<&Profile> = all.iter().filter(|profile| suite::at_once(profile) > 0).collect();
+    let most = with_tests.iter().map(|profile| suite::at_once(profile)).max().unwrap_or(0);
     if most > 1 {
         return Some(format!("on {most} threads"));
     }

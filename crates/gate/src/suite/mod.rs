@@ -22,6 +22,6 @@ pub use clock::reads_clock;
 pub use judge::{differences, explain, judge};
 pub use order::renumbered;
 pub use parting::{Parting, parting};
-pub use run::{beyond_budget, relative_to, selectors, threads_started, trees, works};
-pub use tests::{INITIALISATION_SUFFIX, of_tests, threads_of_tests};
+pub use run::{at_once, beyond_budget, relative_to, selectors, threads_started, trees, works};
+pub use tests::{INITIALISATION_SUFFIX, of_tests};
 pub use work::Work;

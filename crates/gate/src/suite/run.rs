@@ -17,6 +17,9 @@ pub(super) const NOTE: &str = "test";
 /// Key of a note with the most that a test may do, in place of what it did.
 pub(super) const BUDGET: &str = "budget";
 
+/// Key of a note with the most tests that have run at the same time so far; there is none before the second does.
+const AT_ONCE: &str = "tests at once";
+
 /// One run of a test's method.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct TestRun {
@@ -70,6 +73,13 @@ pub(super) fn runs(profile: &Profile) -> Vec<TestRun> {
     let mut runs: Vec<TestRun> = notes.filter_map(|(_, note)| TestRun::parse(note)).collect();
     runs.sort();
     runs
+}
+
+/// The most tests of a JVM that ran at the same time.
+pub fn at_once(profile: &Profile) -> u64 {
+    let told = profile.meta.extra.iter().filter(|(key, _)| key == AT_ONCE);
+    let most = told.filter_map(|(_, most)| most.parse().ok()).max();
+    most.unwrap_or(u64::from(!runs(profile).is_empty()))
 }
 
 /// Makes the directories in notes relative to one: where a test is, is part of its name unless it is there.

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use quipu_profile::{
-    Builder, MethodId, MethodSpec, NodeId, Profile, Thread, ThreadId, ThreadKind, ThreadSpec,
-};
+use quipu_profile::{Builder, MethodId, MethodSpec, NodeId, Profile, ThreadId, ThreadKind, ThreadSpec};
 
 use super::method::TestMethod;
 use super::run::{BUDGET, NOTE, TestRun, runs};
@@ -57,19 +55,6 @@ pub fn of_tests(profile: &Profile) -> Profile {
         }
     }
     builder.finish()
-}
-
-/// The threads on which tests ran, by name. More than one, or one that stands for several, means that tests may have run
-/// at the same time.
-pub fn threads_of_tests(profile: &Profile) -> Vec<&Thread> {
-    let tests: Vec<TestMethod> = methods(&runs(profile)).into_keys().collect();
-    let begins = begins(profile, &tests);
-    let tree = profile.tree();
-    let runs_tests = |thread: &&Thread| {
-        let mut methods = tree.subtree(thread.root).filter_map(|node| tree.method(node));
-        methods.any(|method| begins[method as usize].is_some())
-    };
-    profile.threads().iter().filter(runs_tests).collect()
 }
 
 /// By method, the test that begins there.

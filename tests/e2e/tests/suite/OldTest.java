@@ -23,6 +23,12 @@ public class OldTest {
         assertArrayEquals(numbers, Sorting.sort(numbers));
     }
 
+    /** On a thread of its own. */
+    @Test(timeout = 200_000)
+    public void sortsInTime() {
+        assertArrayEquals(numbers, Sorting.sort(numbers));
+    }
+
     @RunWith(Parameterized.class)
     public static class WithParameters {
         @Parameterized.Parameter

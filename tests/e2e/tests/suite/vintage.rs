@@ -71,6 +71,8 @@ fn tests_of_junit_4_are_counted_each_by_itself() {
         };
         // The same as with JUnit 5, save for the assertion.
         line("com.acme.OldTest.sortsOne() bytecodes=");
+        line("com.acme.OldTest.sortsInTime() bytecodes=");
+        assert!(!baseline.contains("at a time"), "{baseline}");
         line("com.acme.SortingTest.sortsOne() bytecodes=");
         let runs =
             [0, 1].map(|run| line(&format!("com.acme.OldTest$WithParameters.sorts()[{run}] bytecodes=")));
