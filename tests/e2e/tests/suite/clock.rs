@@ -1,11 +1,14 @@
-//! Tests that ask for the time: chance can do the same to them twice.
+//! Tests that ask for the time or start threads: chance can do the same to them twice.
 
 use quipu_e2e::jdks;
 
 use crate::project::Project;
 
+const ASKS: &str = "sum += System.nanoTime();";
+const STARTS: &str = "new Thread(() -> {}).start();";
+
 /// A test that does more in its third and fourth run, and in later ones if it has really been changed.
-fn test(changed: bool) -> String {
+fn test(changed: bool, chance: &str) -> String {
     let unlucky = if changed { "turn / 2 >= 1" } else { "turn / 2 == 1" };
     format!(
         "package com.acme;
@@ -17,7 +20,8 @@ class TimedTest {{
         try (OutputStream more = new FileOutputStream(turns, true)) {{
             more.write(1);
         }}
-        long sum = System.nanoTime();
+        long sum = 1;
+        {chance}
         int rounds = {unlucky} ? 1000 : 10;
         for (int i = 0; i < rounds; i++) {{
             sum += i;
@@ -29,10 +33,10 @@ class TimedTest {{
     )
 }
 
-fn held_against_its_baseline(changed: bool) -> (Option<i32>, String) {
+fn held_against_its_baseline(changed: bool, chance: &str) -> (Option<i32>, String) {
     let jdk = jdks::find().into_iter().max_by_key(|jdk| jdk.feature).expect("a JDK");
     let project = Project::new(&jdk);
-    project.write("src/test/java/com/acme/TimedTest.java", &test(changed));
+    project.write("src/test/java/com/acme/TimedTest.java", &test(changed, chance));
     project.compile();
     let selected = ["-c", "com.acme.TimedTest"];
     let made = project.test_selected(&["--update"], &selected);
@@ -43,15 +47,17 @@ fn held_against_its_baseline(changed: bool) -> (Option<i32>, String) {
 
 #[test]
 fn bad_luck_in_two_runs_is_no_growth() {
-    let (status, said) = held_against_its_baseline(false);
-    assert_eq!(status, Some(0), "{said}");
-    assert!(said.contains("it asks for the time; running again"), "{said}");
-    assert!(said.contains("in the other; it asks for the time"), "{said}");
+    for (chance, why) in [(ASKS, "it asks for the time"), (STARTS, "it starts threads")] {
+        let (status, said) = held_against_its_baseline(false, chance);
+        assert_eq!(status, Some(0), "{said}");
+        assert!(said.contains(&format!("{why}; running again")), "{said}");
+        assert!(said.contains(&format!("in the other; {why}")), "{said}");
+    }
 }
 
 #[test]
 fn growth_in_all_runs_is_growth() {
-    let (status, said) = held_against_its_baseline(true);
+    let (status, said) = held_against_its_baseline(true, ASKS);
     assert_eq!(status, Some(1), "{said}");
     assert_eq!(said.matches("it asks for the time; running again").count(), 3, "{said}");
 }
