@@ -146,8 +146,8 @@ impl Attach {
             Some(_) => output::numbered(&self.output, files + 1),
             None => self.output.clone(),
         };
-        let typos = match self.save(&arena.read()?, before.as_ref(), &output) {
-            Ok(typos) => typos,
+        let Told { filters, without_agent } = match self.save(&arena.read()?, before.as_ref(), &output) {
+            Ok(told) => told,
             Err(error) => return Err(keep(&mut arena, alive, error)),
         };
         if !alive {
@@ -155,12 +155,12 @@ impl Attach {
             let _ = std::fs::remove_file(arena.path());
         }
         // A part of many may well have nothing of what is asked for.
-        typos.iter().filter(|_| files == 0).for_each(|sentence| eprintln!("quipu: {sentence}"));
-        Ok(DONE)
+        filters.iter().filter(|_| files == 0).for_each(|sentence| eprintln!("quipu: {sentence}"));
+        without_agent.map_or(Ok(DONE), |sentence| Err(Failure::target(sentence)))
     }
 
-    /// Writes the profile; sentences about filters that nothing matched.
-    fn save(&self, arena: &[u8], before: Option<&Baseline>, output: &Path) -> anyhow::Result<Vec<String>> {
+    /// Writes the profile.
+    fn save(&self, arena: &[u8], before: Option<&Baseline>, output: &Path) -> anyhow::Result<Told> {
         let reading = || import::profile_since(arena, before).map_err(Failure::target);
         let mut profile = progress::during("reading the profile", reading)?;
         if let Some(why) = collect::not_measured(&profile) {
@@ -169,10 +169,18 @@ impl Attach {
         profile.meta.target.command = vec!["attach".to_owned(), profile.meta.target.main.clone()];
         let chosen = self.kinds.chosen(DEFAULT_KIND)?;
         profile.meta.options.extend(chosen.recorded());
-        let typos = typos::in_filters(&chosen, &mut profile);
+        let filters = typos::in_filters(&chosen, &mut profile);
         save(&profile, output)?;
-        Ok(typos)
+        Ok(Told { filters, without_agent: typos::in_agent(&chosen, &profile) })
     }
+}
+
+/// What a profile is without, in sentences.
+struct Told {
+    /// Of filters that nothing matched.
+    filters: Vec<String>,
+    /// Of a user's agent that could not be made.
+    without_agent: Option<String>,
 }
 
 /// What each kind will roughly cost, but for the one that is chosen by default: others depend on the program.

@@ -17,6 +17,10 @@ fn attach(jdk: &Jdk, working: &Working, agent: &str) -> Output {
 fn an_agent_is_called_while_somebody_is_attached_and_told_when_it_ends() {
     on_every_jdk(|jdk| {
         let working = Working::start(jdk);
+        let without = attach(jdk, &working, "Nope");
+        let said = String::from_utf8_lossy(&without.stderr);
+        assert_eq!(without.status.code(), Some(3), "{said}");
+        assert!(said.contains("wrote") && said.contains("the agent Nope could not be made"), "{said}");
         // Twice: the second agent is another object, in another class loader.
         for agent in ["Laws", "quipu.examples.MergedTree"] {
             let attached = attach(jdk, &working, agent);
@@ -26,6 +30,6 @@ fn an_agent_is_called_while_somebody_is_attached_and_told_when_it_ends() {
         let err = working.finish();
         assert!(err.contains("laws hold: true, detached: true"), "{err}");
         assert!(err.contains("Working.work(I)V"), "{err}");
-        assert!(!err.contains("failed"), "{err}");
+        assert!(!err.contains("failed and is switched off"), "{err}");
     });
 }
