@@ -42,7 +42,7 @@ type Named = (&'static [u8], &'static [&'static [u8]]);
 
 /// Plain bytecode whose way depends on when the collector ran last, by class: what was collected, what references were
 /// processed and what was finalised meanwhile. It is not the caller's doing.
-const DEPENDS_ON_COLLECTOR: [Named; 17] = [
+const DEPENDS_ON_COLLECTOR: [Named; 24] = [
     (b"java/lang/ref/SoftReference", &[b"get"]),
     (b"java/lang/ref/ReferenceQueue", &[b"poll", b"remove", b"enqueue"]),
     (b"java/lang/ref/Finalizer", &[b"register"]),
@@ -60,16 +60,45 @@ const DEPENDS_ON_COLLECTOR: [Named; 17] = [
     // Tables with keys that vanish. Those of thread locals go by a number that counts all there ever were, too.
     (
         b"java/util/WeakHashMap",
-        &[b"expungeStaleEntries", b"get", b"getEntry", b"containsKey", b"put", b"remove", b"removeMapping"],
+        &[b"clear", b"get", b"getEntry", b"containsKey", b"put", b"remove", b"removeMapping"],
     ),
     (
         b"java/lang/ThreadLocal$ThreadLocalMap",
-        &[b"getEntry", b"getEntryAfterMiss", b"set", b"remove", b"clearStaleEntries", b"expungeStaleEntries"],
+        &[b"getEntry", b"getEntryAfterMiss", b"set", b"remove", b"clearStaleEntries"],
     ),
-    (b"java/lang/ClassValue$ClassValueMap", &[b"removeStaleEntries", b"checkCacheLoad", b"addToCache"]),
-    (b"java/io/ClassCache", &[b"processQueue"]),
+    (b"java/lang/ClassValue$ClassValueMap", &[b"checkCacheLoad", b"addToCache"]),
     (b"java/util/ResourceBundle", &[b"cleanUp"]),
+    (b"java/util/logging/Level$KnownLevel", &[b"purge"]),
+    (b"jdk/internal/logger/DefaultLoggerFinder$SharedLoggers", &[b"get"]),
+    (b"sun/security/provider/FileInputStreamPool", &[b"getInputStream"]),
+    (b"sun/security/util/MemoryCache", &[b"clear"]),
+    (b"com/sun/beans/util/Cache", &[b"clear"]),
+    (b"com/sun/jmx/mbeanserver/WeakIdentityHashMap", &[b"expunge"]),
+    (b"sun/rmi/server/LoaderHandler", &[b"lookupLoader"]),
+    (b"com/sun/org/apache/xerces/internal/jaxp/validation/SoftReferenceGrammarPool", &[b"clean"]),
 ];
+
+/// What the JDK calls methods that take out of a table what was collected, in whatever class.
+const CLEANING: [&[u8]; 17] = [
+    b"cleanStaleEntries",
+    b"cleanupCache",
+    b"drainLoggerRefQueueBounded",
+    b"drainRefQueue",
+    b"drainRefQueueBounded",
+    b"emptyQueue",
+    b"expungeStaleAssociations",
+    b"expungeStaleConnections",
+    b"expungeStaleElements",
+    b"expungeStaleEntries",
+    b"expungeStaleExceptions",
+    b"expungeStaleWrappers",
+    b"processPhantomRefs",
+    b"processQueue",
+    b"removeEmptyReferences",
+    b"removeStaleEntries",
+    b"removeStaleReferences",
+];
+const PACKAGES_OF_JDK: [&[u8]; 5] = [b"java/", b"javax/", b"jdk/", b"sun/", b"com/sun/"];
 
 /// Plain bytecode of the JDK that does more the first time, for the first caller that comes along, and keeps what came of it:
 /// in a text, in a class, in a table. All methods where none is named.
@@ -230,12 +259,17 @@ pub fn linkers() -> impl Iterator<Item = &'static [u8]> {
 pub fn is_opaque(method: &Method<'_, '_>) -> bool {
     let key = (method.class().name(), method.name());
     let tables: [&[Named]; 3] = [&DEPENDS_ON_COLLECTOR, &DEPENDS_ON_CLOCK, &DEPENDS_ON_ADDRESSES];
-    let depends = || tables.iter().any(|table| is_in(table, key)) || DEPENDS_ON_JIT.contains(&key);
+    let depends =
+        || tables.iter().any(|table| is_in(table, key)) || DEPENDS_ON_JIT.contains(&key) || cleans(key);
     if method.is(access::NATIVE) || depends() {
         return true;
     }
     let marked = INTRINSIC.iter().any(|annotation| method.has_annotation(annotation));
     marked && !RUNS_AS_BYTECODE.contains(&key) || intrinsics::of_jdk_8(method)
+}
+
+fn cleans((class, method): (&[u8], &[u8])) -> bool {
+    CLEANING.contains(&method) && PACKAGES_OF_JDK.iter().any(|package| class.starts_with(package))
 }
 
 fn is_in(table: &[Named], (class, method): (&[u8], &[u8])) -> bool {
