@@ -15,7 +15,7 @@ use quipu_jvm::sys::{
 };
 use quipu_jvm::{Capabilities, Capability, Env, Jvm, Jvmti, MethodId, Ref, Thread};
 
-use crate::forgetting::forget;
+use crate::forgetting::{forget, mislead};
 use crate::pins;
 use crate::recorder::{Method, Recorder};
 use crate::roles::Roles;
@@ -68,6 +68,9 @@ pub unsafe extern "system" fn Agent_OnLoad(vm: *mut JavaVM, options: *const c_ch
     let (vm, file) = unsafe { (Jvm::from_raw(vm), CStr::from_ptr(options).to_string_lossy().into_owned()) };
     if let (Some(vm), Some(field)) = (vm, file.strip_prefix("forget=")) {
         return forget(vm, field).map_or(1, |()| 0);
+    }
+    if let (Some(vm), Some(field)) = (vm, file.strip_prefix("mislead=")) {
+        return mislead(vm, field).map_or(1, |()| 0);
     }
     match vm.ok_or_else(|| "no VM".to_owned()).and_then(|vm| prepare(vm, file).map_err(|e| e.to_string())) {
         Ok(()) => 0,

@@ -12,7 +12,8 @@
 //! - `pins`: what has to be the same in the run that is compared.
 //! - `agent`: where the VM calls in.
 //!
-//! With `forget=FIELD` it does something else: `forgetting`, for tests of what happens where the VM says less of itself.
+//! With `forget=FIELD` or `mislead=FIELD` it does something else: `forgetting`, for tests of what happens where the VM says less of
+//! itself, or something else than is thought.
 #![allow(unsafe_code, reason = "an agent is called by the VM, with pointers")]
 
 mod agent;

@@ -15,6 +15,7 @@ use super::{Engine, SAMPLES, timeline};
 use crate::engine::ENGINES;
 use crate::locks::lock;
 use crate::own_thread;
+use crate::session::Session;
 
 /// How often it looks after things while something is on.
 const EVERY: Duration = Duration::from_millis(100);
@@ -44,6 +45,9 @@ impl Upkeep {
         }
         engine.threads.upkeep(engine.arena, None);
         engine.walker.tell_virtual_threads(engine.arena);
+        if let (true, Some(session)) = (engine.walker.has_changed(), Session::get()) {
+            session.note("sampling.walker", &engine.walker.name());
+        }
         engine.threads.release(env);
     }
 

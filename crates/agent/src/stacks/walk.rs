@@ -2,7 +2,7 @@
 
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
 use quipu_arena::append::Context;
 use quipu_arena::layout::{self, frame, header, mark, place_word};
@@ -47,10 +47,40 @@ pub struct Walker {
 
 /// Who walks.
 enum How {
-    /// We do.
-    Own(Box<StackWalker>),
+    /// We do, unless that turns out to be wrong, and HotSpot does instead.
+    Own(Box<StackWalker>, Trial, AsyncGetCallTrace),
     /// HotSpot does, because we cannot.
     HotSpot(AsyncGetCallTrace, Unwalkable),
+}
+
+/// Whether our walk is any good: a VM that nobody knows yet can have structures of the same names and mean something else by
+/// them. Some of the first walks of a good one fail, too, but not most.
+#[derive(Default)]
+struct Trial {
+    walks: AtomicU32,
+    failed: AtomicU32,
+    lost: AtomicBool,
+    told: AtomicBool,
+}
+
+/// Walks that decide.
+const TRIED: u32 = 200;
+
+impl Trial {
+    fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    /// A walk has ended. For signal handlers.
+    fn ended(&self, failed: bool) {
+        if self.walks.load(Ordering::Relaxed) >= TRIED {
+            return;
+        }
+        let failed = self.failed.fetch_add(failed.into(), Ordering::Relaxed) + u32::from(failed);
+        if self.walks.fetch_add(1, Ordering::Relaxed) + 1 == TRIED && failed > TRIED / 2 {
+            self.lost.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 /// Room for one walk.
@@ -104,7 +134,7 @@ impl Walker {
         let recoveries: &'static [Recovery] = reserve(AT_ONCE)?;
         let memory = fault::install(recoveries);
         let how = match StackWalker::new(structs, jni, memory) {
-            Ok(own) => How::Own(Box::new(own)),
+            Ok(own) => How::Own(Box::new(own), Trial::default(), walk),
             Err(why) => How::HotSpot(walk, why),
         };
         let modules = AtomicPtr::new(Box::into_raw(Box::default()));
@@ -115,7 +145,7 @@ impl Walker {
 
     /// Whether the VM may have put code there.
     pub fn is_code(&self, address: usize) -> bool {
-        matches!(&self.how, How::Own(own) if own.may_be_code(address))
+        matches!(&self.how, How::Own(own, ..) if own.may_be_code(address))
     }
 
     /// Whether a library is there.
@@ -131,8 +161,21 @@ impl Walker {
     /// Who walks, for people.
     pub fn name(&self) -> String {
         match &self.how {
-            How::Own(_) => "Quipu's own".to_owned(),
+            How::Own(_, trial, _) if trial.is_lost() => {
+                format!(
+                    "AsyncGetCallTrace, because more than half of the first {TRIED} walks of Quipu's own failed"
+                )
+            }
+            How::Own(..) => "Quipu's own".to_owned(),
             How::HotSpot(_, why) => format!("AsyncGetCallTrace, because {why}"),
+        }
+    }
+
+    /// Whether another one walks since this was asked last.
+    pub fn has_changed(&self) -> bool {
+        match &self.how {
+            How::Own(_, trial, _) => trial.is_lost() && !trial.told.swap(true, Ordering::Relaxed),
+            How::HotSpot(..) => false,
         }
     }
 
@@ -211,15 +254,13 @@ impl Walker {
         // SAFETY: the caller's promises; the buffer is ours until it is given back.
         let found = unsafe {
             match &self.how {
-                How::Own(own) => {
+                How::Own(own, trial, _) if !trial.is_lost() => {
                     let frames = std::slice::from_raw_parts_mut(frames, DEEPEST);
-                    self.walk_own(own, &insert, recovery, thread, frames, extent)
+                    self.walk_own((own, trial), &insert, recovery, thread, frames, extent)
                 }
                 // HotSpot knows nothing of threads that are not Java's.
-                How::HotSpot(..) if thread.env.is_null() => {
-                    insert.find(marked(0, mark::NOT_JAVA)).map(Stack::of)
-                }
-                How::HotSpot(walk, _) => {
+                _ if thread.env.is_null() => insert.find(marked(0, mark::NOT_JAVA)).map(Stack::of),
+                How::Own(_, _, walk) | How::HotSpot(walk, _) => {
                     walk_by_hotspot(*walk, &insert, recovery, thread, frames.cast()).map(Stack::of)
                 }
             }
@@ -243,7 +284,10 @@ impl Walker {
     ) -> Option<u32> {
         let insert = Insert { arena, contexts };
         let context = insert.published(slot)?;
-        let How::Own(own) = &self.how else { return Some(context) };
+        let own = match &self.how {
+            How::Own(own, trial, _) if !trial.is_lost() => own,
+            _ => return Some(context),
+        };
         const NONE: Frame = Frame { kind: Kind::Machine, code: 0, bci: 0 };
         let mut frames = [NONE; YOUNGEST];
         // SAFETY: the caller's promise.
@@ -291,7 +335,7 @@ impl Walker {
     /// As [`Walker::walk`].
     unsafe fn walk_own(
         &self,
-        own: &StackWalker,
+        (own, trial): (&StackWalker, &Trial),
         insert: &Insert<'_>,
         recovery: &Recovery,
         thread: Interrupted,
@@ -324,22 +368,25 @@ impl Walker {
             walked: Walked { count: 0, ended: Ok(()), virtual_thread: None, cut: false },
         };
         // SAFETY: a walk that takes a task; frames of ours that it may be torn out of own nothing.
-        if !unsafe { recovery.walk(thread.tid, run, (&raw mut task).cast()) } {
-            return insert.failed(Cause::Fault).map(Stack::of);
-        }
+        let mut whole = unsafe { recovery.walk(thread.tid, run, (&raw mut task).cast()) };
         // What was never met at this depth must be seen with its callers once.
-        if extent.wants_news()
+        if whole
+            && extent.wants_news()
             && task.walked.ended.is_ok()
             && insert.is_news(extent.cut(task.frames.get(..task.walked.count)?, task.walked.cut))
         {
             extent = extent.made_whole();
             task.reach = extent.reach();
             // SAFETY: as above.
-            if task.walked.cut && !unsafe { recovery.walk(thread.tid, run, (&raw mut task).cast()) } {
-                return insert.failed(Cause::Fault).map(Stack::of);
-            }
+            whole = !task.walked.cut || unsafe { recovery.walk(thread.tid, run, (&raw mut task).cast()) };
         }
         let Walked { count, ended, virtual_thread, cut } = task.walked;
+        if java {
+            trial.ended(!whole || ended.is_err_and(|broken| broken != Broken::TooDeep));
+        }
+        if !whole {
+            return insert.failed(Cause::Fault).map(Stack::of);
+        }
         let virtual_thread = virtual_thread.map(|id| {
             self.virtual_threads.met(id, |name| own.virtual_name(task.thread, name));
             virtual_threads::number(id)
@@ -566,3 +613,21 @@ fn cause_of(answer: i32) -> Cause {
 }
 
 const _: () = assert!(mark::FAILED as usize > layout::CAUSES.len());
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_walk_that_mostly_fails_at_first_is_given_up() {
+        let after = |failed: u32| {
+            let trial = Trial::default();
+            (0..TRIED).for_each(|walk| trial.ended(walk < failed));
+            // What comes later decides nothing.
+            (0..TRIED).for_each(|_| trial.ended(true));
+            trial.is_lost()
+        };
+        assert!(!after(0) && !after(TRIED / 2));
+        assert!(after(TRIED / 2 + 1) && after(TRIED));
+    }
+}

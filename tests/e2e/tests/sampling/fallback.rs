@@ -1,6 +1,8 @@
 //! A VM that does not describe all of its structures, or none: as a newer one may be that nobody knows yet.
 
-use quipu_e2e::{Command, Program, Run, Shares, Working, on_all_jdks, on_every_jdk, percent, scratch, tools};
+use quipu_e2e::{
+    Command, Program, Run, Shares, ThreadCounts, Working, on_all_jdks, on_every_jdk, percent, scratch, tools,
+};
 use quipu_profile::Profile;
 
 use crate::attached::finish;
@@ -27,6 +29,27 @@ fn where_structures_are_not_described_hotspot_walks_and_the_profile_says_so() {
         assert!(profile.metric("cpu.c2").is_none());
         let said = format!("quipu: not in it: tiers, native and JVM frames, since {why}\n");
         assert_eq!(run.stderr.matches(&said).count(), 1, "{}", run.said());
+    });
+}
+
+/// The bounds of stacks are elsewhere than the VM says, as in one that has fields of the same names for something else.
+#[test]
+fn where_structures_are_not_what_they_are_called_hotspot_walks_after_some_tries() {
+    let mislead = format!("-agentpath:{}=mislead=_stack_base", tools().oracle.display());
+    let program = Program::new("Burning").arguments(["800"]).quipu(["--cpu", "1000"]).jvm([&*mislead]);
+    program.on_every_jdk(|run| {
+        assert_eq!((run.status.code(), run.stdout.trim()), (Some(0), "burnt"), "{}", run.said());
+        let profile = run.profile();
+        let walker = profile.run.extra.iter().find(|(key, _)| key == "walker").expect("who walked");
+        let why = "more than half of the first 200 walks of Quipu's own failed";
+        assert_eq!(walker.1, format!("AsyncGetCallTrace, because {why}"), "{}", run.said());
+        let spins = Shares::of(profile, "cpu").total("Burning", "spin");
+        assert!(spins > 0, "{}", run.said());
+        assert!(
+            run.stderr.contains(&format!("tiers, native and JVM frames, since {why}\n")),
+            "{}",
+            run.said()
+        );
     });
 }
 
@@ -75,6 +98,18 @@ fn a_vm_that_describes_nothing_is_measured_by_every_kind() {
             assert!(Shares::of(run.profile(), "live.bytes").total("Survives", "keep") > 0, "{}", run.said());
         }
 
+        let run = unknown("Burning", &["--root=Burning.threeParts"]).arguments(["100"]).run(jdk);
+        assert_eq!((run.stdout.trim(), run.status.code()), ("burnt", Some(0)), "{}", run.said());
+        let calls = Shares::of(run.profile(), "calls").thread("three parts");
+        assert!(calls > 0, "{}", run.said());
+        if jdk.feature >= 17 {
+            let run = unknown("Burning", &["--calls"]).arguments(["300"]).run(jdk);
+            assert_eq!((run.stdout.trim(), run.status.code()), ("burnt", Some(0)), "{}", run.said());
+        }
+        let run = unknown("Burning", &["--event=page-faults:1"]).arguments(["100"]).run(jdk);
+        assert_eq!((run.stdout.trim(), run.status.code()), ("burnt", Some(0)), "{}", run.said());
+        assert!(Shares::of(run.profile(), "event.page-faults").thread("main") > 0, "{}", run.said());
+
         // Every object and every lock: code that is inserted tells of them.
         let run = unknown("MakesAll", &["--alloc=all"]).arguments(["500"]).run(jdk);
         assert!(run.status.success() && lines(&run) == 0, "{}", run.said());
@@ -112,6 +147,13 @@ fn a_running_vm_that_describes_nothing_is_measured() {
         let profile = Profile::load(&file).expect("a profile");
         let cpu = Shares::of(&profile, "cpu");
         assert!(percent(cpu.total("Working", "main"), cpu.thread("main")) > 90.0, "{cpu:?}");
+        let mut quipu = Command::new(&tools().quipu);
+        quipu.args(["attach", &working.id(), "--exact", "-d", "1", "-o"]).arg(&file);
+        let output = quipu.output().expect("it runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let profile = Profile::load(&file).expect("a profile");
+        let counted = ThreadCounts::of(&profile, |_| true).method("Working", "work");
+        assert!(counted.calls > 0 && counted.bytecodes > 0, "{counted:?}");
         finish(working);
     });
 }
