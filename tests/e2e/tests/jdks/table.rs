@@ -16,21 +16,22 @@ pub fn check(jdks: &[Jdk], rows: &[Row], failures: &[(u32, usize)]) {
     let text = fs::read_to_string(&readme).expect("a README");
     let (before_table, rest) = text.split_once(BEGIN).expect("where the table begins");
     let (told, after) = rest.split_once(END).expect("where the table ends");
+    let parse = |line: &str| -> Vec<String> {
+        line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()
+    };
+    let told: Vec<Vec<String>> = told.lines().map(parse).collect();
     let cells = |feature: u32| {
-        let cell = move |(number, row): (usize, &Row)| {
+        let cell = |(number, row): (usize, &Row)| {
             let cell = match (feature < row.since, failures.contains(&(feature, number))) {
-                (_, true) => "fails",
                 (true, false) => "–",
+                _ if !row.is_tried() => cell_told(&told, feature, &row.title).unwrap_or("not tried"),
+                (_, true) => "fails",
                 (false, false) => "✓",
             };
             cell.to_owned()
         };
         rows.iter().enumerate().map(cell).collect::<Vec<_>>()
     };
-    let parse = |line: &str| -> Vec<String> {
-        line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()
-    };
-    let told: Vec<Vec<String>> = told.lines().map(parse).collect();
     let titles: Vec<&str> = told.iter().skip(2).filter_map(|row| row.first()).map(|title| &**title).collect();
     let expected: Vec<&str> = rows.iter().map(|row| &*row.title).collect();
     // What the README says of a JDK.
@@ -71,4 +72,11 @@ pub fn check(jdks: &[Jdk], rows: &[Row], failures: &[(u32, usize)]) {
     for feature in features {
         assert_eq!(column(feature), Some(cells(feature)), "JDK {feature}: {advice}");
     }
+}
+
+/// What a table says.
+fn cell_told<'a>(table: &'a [Vec<String>], feature: u32, title: &str) -> Option<&'a str> {
+    let column = table.first()?.iter().position(|cell| *cell == feature.to_string())?;
+    let row = table.iter().find(|row| row.first().is_some_and(|first| first == title))?;
+    row.get(column).map(String::as_str)
 }
