@@ -156,13 +156,28 @@ fn threads_that_tests_start_are_told() {
                 for (int i = 0; i < 3; i++) { Thread t = new Thread(() -> Sorting.numbers(100)); t.start(); t.join(); }\n\
             }\n\
         }\n";
+    const TIMED: &str = "package com.acme;\n\
+        import org.junit.jupiter.api.*;\n\
+        @Timeout(value = 200, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)\n\
+        class WithTimeoutTest {\n\
+            @Test void one() { Sorting.numbers(100); }\n\
+            @Test void two() { Sorting.numbers(200); }\n\
+        }\n";
     let project = Project::new(&newest());
     project.write("src/test/java/com/acme/ThreadsTest.java", TEST);
+    project.write("src/test/java/com/acme/WithTimeoutTest.java", TIMED);
     let made = project.test_without_maven(&["--update", "--once"]);
     assert_eq!(made.status, Some(0), "{}", made.said);
     let line = made.said.lines().find(|line| line.contains("ThreadsTest.startsThem()")).unwrap_or_default();
     assert!(line.contains(" bytecodes on its own thread; 3 threads were started"), "{}", made.said);
-    assert_eq!(made.said.matches("started, which are not in it").count(), 1, "{}", made.said);
+    let project_tests = made.said.lines().filter(|line| !line.contains("WithTimeoutTest"));
+    let started = project_tests.filter(|line| line.contains("started, which are not in it"));
+    assert_eq!(started.count(), 1, "{}", made.said);
+    // Each on a thread of its own, and one after the other.
+    let baseline = project.read("quipu-tests.txt");
+    assert!(!made.said.contains("quipu: tests ran ") && !baseline.contains("at a time"), "{}", made.said);
+    let timed: Vec<&str> = baseline.lines().filter(|line| line.contains("WithTimeoutTest.")).collect();
+    assert!(timed.len() == 2 && timed.iter().all(|line| line.contains(" bytecodes=")), "{baseline}");
 }
 
 #[test]
@@ -224,6 +239,14 @@ fn a_second_run_that_is_cut_short_takes_nothing_back() {
     assert_eq!(told.status, Some(3), "{}", told.said);
     assert!(told.said.contains("quipu: told to end"), "{}", told.said);
     assert_eq!(project.read("turns").len(), 2, "there is no third run: {}", told.said);
+
+    // No room for the contexts: the numbers are not written without them.
+    let mut directory = Command::new("sh");
+    directory.args(["-c", "rm quipu-tests.quipu; mkdir quipu-tests.quipu"]);
+    assert_eq!(project.outcome(directory).status, Some(0));
+    let failed = project.test_selected(&["--update", "--once"], &["-c", "com.acme.SortingTest"]);
+    assert_ne!(failed.status, Some(0), "{}", failed.said);
+    assert_eq!(project.read("quipu-tests.txt"), baseline);
 }
 
 /// Has contexts beyond number from its second run on.
