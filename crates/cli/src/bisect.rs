@@ -74,6 +74,18 @@ impl Bisect {
     pub fn run(self) -> anyhow::Result<u8> {
         let repository = Repository::here()?;
         let [good, bad] = [repository.commit(&self.good)?, repository.commit(&self.bad)?];
+        let base = repository.merge_base(&good, &bad)?;
+        // What came on the good revision's own branch is not in the bad one, and cannot have made it so.
+        let (good, named) = if base.id == good.id {
+            (good, self.good.clone())
+        } else {
+            eprintln!(
+                "quipu: {} is not before {}: they part after {base}, which is taken for the good one",
+                self.good, self.bad
+            );
+            let named = format!("{}, where {} and {} part", base.id, self.good, self.bad);
+            (base, named)
+        };
         let between = repository.between(&good, &bad)?;
         let Some(last) = between.len().checked_sub(1) else {
             return Err(Failure::usage(format!(
@@ -85,11 +97,14 @@ impl Bisect {
         eprintln!("quipu: {} commits, of which about {steps} are to be tried", between.len());
         let mut tried = Tried { bisect: &self, repository: &repository, counted: BTreeMap::new() };
         let Some(before) = tried.count(&good)? else {
-            return Err(Failure::usage(format!("no test was counted in the good revision {}", self.good)));
+            return Err(Failure::usage(format!("no test was counted in the good revision {named}")));
         };
         let baseline = self.baseline(before);
         let Some(after) = tried.count(&bad)? else {
-            return Err(Failure::usage(format!("no test was counted in the bad revision {}", self.bad)));
+            return Err(Failure::usage(format!(
+                "the bad revision {} has no numbers to compare, see above",
+                self.bad
+            )));
         };
         let grown: BTreeSet<String> =
             self.judge(&baseline, &after.tests).failed().map(|subject| subject.name.clone()).collect();
@@ -98,7 +113,7 @@ impl Bisect {
                 "no test{} does more work in {} than in {}",
                 self.test.as_ref().map_or_else(String::new, |name| format!(" called {name}")),
                 self.bad,
-                self.good
+                named
             )));
         }
         let is_bad = |counted: &Counted| {
@@ -204,8 +219,15 @@ impl Tried<'_> {
             if let Ok(Counted { incomplete: Some(sentence), .. }) = &counted {
                 return Err(Failure::target(sentence));
             }
-            if counted.is_err() {
-                eprintln!("quipu: {} is left out: no test was counted", commit.id);
+            let counted = counted.map_err(|_| "no test was counted".to_owned()).and_then(|counted| {
+                let first = self.counted.values().flatten().next();
+                match first.and_then(|first| counted.differs_from(first)) {
+                    None => Ok(counted),
+                    Some(sentence) => Err(sentence),
+                }
+            });
+            if let Err(why) = &counted {
+                eprintln!("quipu: {} is left out: {why}", commit.id);
             }
             self.counted.insert(commit.id.clone(), counted.ok());
         }

@@ -23,6 +23,7 @@ use crate::kinds;
 use crate::output;
 use crate::variation;
 pub(crate) use count::{Counted, Detail, Runner};
+use count::{in_words, way};
 
 /// Count the work of each JUnit test, and fail when one does more than it did.
 ///
@@ -242,17 +243,14 @@ impl Test {
                  JDK, or make a new baseline with --update"
             ));
         }
-        let words = |how: &Option<String>| how.clone().unwrap_or_else(|| "one after the other".to_owned());
-        // How many threads a pool has had is chance; on threads or in JVMs is not.
-        let way =
-            |how: &Option<String>| how.as_ref().and_then(|how| how.split(' ').next().map(str::to_owned));
-        (way(&baseline.at_a_time) != way(&new.at_a_time)).then(|| {
+        let [was, is] = [&baseline.at_a_time, &new.at_a_time].map(Option::as_ref);
+        (way(was) != way(is)).then(|| {
             format!(
                 "{name} was made with tests that ran {}, these ran {}: which of them is the first to use something, and \
                  fills a cache that others find, is not the same. Run them as before (forkCount, maxParallelForks, \
                  junit.jupiter.execution.parallel.enabled), or make a new baseline with --update",
-                words(&baseline.at_a_time),
-                words(&new.at_a_time)
+                in_words(was),
+                in_words(is)
             )
         })
     }

@@ -54,6 +54,13 @@ impl Repository {
         commits(&told).pop().context("git tells nothing of a commit that it knows")
     }
 
+    /// Where the histories of two commits part; the good one itself if the bad one comes after it.
+    pub fn merge_base(&self, good: &Commit, bad: &Commit) -> anyhow::Result<Commit> {
+        let base = git(&self.root, &["merge-base", &good.id, &bad.id])
+            .map_err(|_| Failure::usage(format!("{} and {} have no commit in common", good.id, bad.id)))?;
+        self.commit(base.trim_end())
+    }
+
     /// The commits after one up to another, oldest first; of merges, only the side that was merged into.
     pub fn between(&self, good: &Commit, bad: &Commit) -> anyhow::Result<Vec<Commit>> {
         let range = format!("{}..{}", good.id, bad.id);

@@ -32,6 +32,22 @@ impl Counted {
     pub fn is_whole(&self) -> bool {
         self.status == DONE && self.incomplete.is_none()
     }
+
+    /// Why its numbers cannot be held against those of another run.
+    pub fn differs_from(&self, other: &Counted) -> Option<String> {
+        let [jvm, before] = [self, other].map(|counted| {
+            let jvm = &counted.profile.meta.jvm;
+            format!("{} {}", jvm.name, jvm.version)
+        });
+        if jvm != before {
+            return Some(format!("its tests ran on {jvm}, and others on {before}"));
+        }
+        let differ = way(self.at_a_time.as_ref()) != way(other.at_a_time.as_ref());
+        differ.then(|| {
+            let [now, then] = [self, other].map(|counted| in_words(counted.at_a_time.as_ref()));
+            format!("its tests ran {now}, and others {then}")
+        })
+    }
 }
 
 /// How closely to look.
@@ -122,6 +138,16 @@ impl Runner<'_> {
     }
 }
 
+/// How tests ran. How many threads a pool has had is chance; on threads or in JVMs is not.
+pub(super) fn way(at_a_time: Option<&String>) -> Option<&str> {
+    at_a_time.and_then(|how| how.split(' ').next())
+}
+
+/// The same for people.
+pub(super) fn in_words(at_a_time: Option<&String>) -> &str {
+    at_a_time.map_or("one after the other", String::as_str)
+}
+
 /// Why some of a test's work may not be in its numbers.
 fn incomplete(profile: &Profile) -> Option<String> {
     let lost = profile.meta.lost.iter().find(|(cause, _)| loses_counts(cause));
@@ -146,4 +172,31 @@ fn at_a_time(all: &[Profile]) -> Option<String> {
     let others = |at: u64| spans.iter().filter(|(began, ended)| *began <= at && at < *ended).count();
     let jvms = spans.iter().map(|(began, _)| others(*began)).max().unwrap_or(0);
     (jvms > 1).then(|| format!("in {jvms} JVMs at a time"))
+}
+
+#[cfg(test)]
+mod tests {
+    use quipu_profile::Builder;
+
+    use super::*;
+
+    #[test]
+    fn runs_on_other_jvms_or_at_the_same_time_are_not_compared() {
+        let counted = |jvm: &str, at_a_time: Option<&str>| {
+            let mut profile = Builder::with_capacity(0).finish();
+            jvm.clone_into(&mut profile.meta.jvm.version);
+            let at_a_time = at_a_time.map(str::to_owned);
+            Counted { profile, tests: BTreeMap::new(), at_a_time, status: DONE, incomplete: None }
+        };
+        let one = counted("17", None);
+        assert_eq!(one.differs_from(&counted("17", None)), None);
+        assert!(
+            one.differs_from(&counted("21", None))
+                .is_some_and(|why| why.contains(" 17") && why.contains(" 21"))
+        );
+        let [four, five] = ["on 4 threads", "on 5 threads"].map(|how| counted("17", Some(how)));
+        assert_eq!(four.differs_from(&five), None);
+        let why = four.differs_from(&one).unwrap();
+        assert_eq!(why, "its tests ran on 4 threads, and others one after the other");
+    }
 }

@@ -30,7 +30,7 @@ fn the_commit_that_added_the_work_is_found_with_its_place() {
     project.edit(SORTING, &[(INSERT, "int number = sorted[end]")]);
     commit("A mistake");
     project.edit(SORTING, &[("int number = sorted[end]", INSERT)]);
-    commit("The mistake undone");
+    let before = commit("The mistake undone");
     let line = project.edit(SORTING, &[(INSERT, LONGER)]);
     let culprit = commit("Turns numbers round");
     commit("Something else");
@@ -41,13 +41,13 @@ fn the_commit_that_added_the_work_is_found_with_its_place() {
     let home = jdk.home.to_str().expect("a path in UTF-8");
     let bisect = |options: &[&str]| {
         let mut quipu = Command::new(&tools().quipu);
-        quipu.args(["bisect", "--good", &good]).args(options);
+        quipu.arg("bisect").args(options);
         project.outcome({
             quipu.args(["--", "sh", "-c", build, home, &console()]);
             quipu
         })
     };
-    let found = bisect(&[]);
+    let found = bisect(&["--good", &good]);
     assert_eq!(found.status, Some(0), "{}", found.said);
     assert!(
         found.out.starts_with(&format!("{} Turns numbers round (Ann, ", &culprit[..12])),
@@ -59,11 +59,25 @@ fn the_commit_that_added_the_work_is_found_with_its_place() {
     assert_eq!(project.read("README"), "edited, and not committed");
     assert_eq!(git(&["worktree", "list"]).lines().count(), 1, "work trees are removed");
 
-    let nothing = bisect(&["--test", "SortingTest.sortsOne()"]);
+    let nothing = bisect(&["--good", &good, "--test", "SortingTest.sortsOne()"]);
     assert_eq!(nothing.status, Some(2), "{}", nothing.said);
     assert!(
         nothing.said.contains("no test called SortingTest.sortsOne() does more work"),
         "{}",
         nothing.said
+    );
+
+    // A branch that does more itself: what the other one added since they parted is not hidden by it.
+    git(&["checkout", "-q", "-f", "-b", "side", &before]);
+    project
+        .edit(SORTING, &[(INSERT, &format!("{LONGER} for (int i = 0; i < 40; i++) number = -(-number);"))]);
+    let side = commit("Does even more");
+    let found = bisect(&["--good", &side, "--bad", &culprit]);
+    assert_eq!(found.status, Some(0), "{}", found.said);
+    assert!(found.said.contains("which is taken for the good one"), "{}", found.said);
+    assert!(
+        found.out.starts_with(&format!("{} Turns numbers round (Ann, ", &culprit[..12])),
+        "{}",
+        found.said
     );
 }
