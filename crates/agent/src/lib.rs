@@ -33,6 +33,7 @@ mod groups;
 mod guard;
 mod heap;
 mod hook;
+mod huge;
 mod intrinsics;
 mod jimage;
 mod library;

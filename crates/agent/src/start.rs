@@ -19,6 +19,7 @@ use crate::control;
 use crate::dialect;
 use crate::engine;
 use crate::events::Listener;
+use crate::huge;
 use crate::locks::lock;
 use crate::natives;
 use crate::not_included;
@@ -250,7 +251,8 @@ pub fn instrument(session: &'static Session, env: &mut Env<'_>, options: &Option
 }
 
 /// Classes are rewritten by this plan from now on, and those that are loaded at once.
-fn rewrite(session: &'static Session, env: &mut Env<'_>, plan: Plan) -> Result<(), Error> {
+fn rewrite(session: &'static Session, env: &mut Env<'_>, mut plan: Plan) -> Result<(), Error> {
+    plan.longest = huge::allow(session.vm);
     session.set_plan(Some(plan));
     session.listen(Listener::Instrumentation, sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)?;
     let Some(plan) = session.plan() else { return Ok(()) };
@@ -335,6 +337,7 @@ fn go_on_without(
     stacks::instrumented(session, env);
     // While the plan is there, it tells which classes were touched.
     let restored = retransform(session, env, before);
+    huge::forbid(session.vm);
     session.listen(Listener::Instrumentation, sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, false)?;
     restored
 }

@@ -65,6 +65,12 @@ pub struct Instrument {
     verbose: bool,
 }
 
+/// Has HotSpot compile methods of more than 8,000 bytes, too.
+const COMPILE_ALL: &str = "-XX:-DontCompileHugeMethods";
+
+/// How many of the methods are told that need it.
+const MOST_TOLD: usize = 10;
+
 /// What can be chosen for programs that no agent goes into.
 const OFFLINE: [&str; 12] = [
     "bba",
@@ -198,7 +204,7 @@ impl Instrument {
     }
 
     fn tell(&self, outcome: &Outcome, runtime: &Path) {
-        let Outcome { classes, methods, jars, left, notices, main_class } = outcome;
+        let Outcome { classes, methods, jars, left, huge, notices, main_class } = outcome;
         let within = if *jars > 1 { format!(" in {jars} jars") } else { String::new() };
         eprintln!(
             "quipu: wrote {}: {methods} methods of {classes} classes{within} count themselves",
@@ -219,9 +225,20 @@ impl Instrument {
                 eprintln!("quipu:   {}: {}", left.what, left.why);
             }
         }
+        if !huge.is_empty() {
+            eprintln!(
+                "quipu: with what is inserted, these methods are longer than HotSpot compiles, unless it is started with {COMPILE_ALL}:"
+            );
+            let told = if self.verbose { huge.len() } else { MOST_TOLD };
+            huge.iter().take(told).for_each(|method| eprintln!("quipu:   {method}"));
+            if huge.len() > told {
+                eprintln!("quipu:   and {} more; --verbose lists them", huge.len() - told);
+            }
+        }
+        let flag = if huge.is_empty() { String::new() } else { format!("{COMPILE_ALL} ") };
         eprintln!(
-            "quipu: run it with: java -cp {0}:{1} {2}\n\
-             quipu: or, faster:  java -Xbootclasspath/a:{1} -cp {0} {2}\n\
+            "quipu: run it with: java {flag}-cp {0}:{1} {2}\n\
+             quipu: or, faster:  java {flag}-Xbootclasspath/a:{1} -cp {0} {2}\n\
              quipu: it leaves quipu-PID.arena: quipu report quipu-PID.arena",
             self.output.display(),
             runtime.display(),

@@ -63,6 +63,7 @@ pub fn instrument(
         outcome.classes += instrumented.classes.iter().flatten().count() as u64;
         outcome.methods += instrumented.methods;
         outcome.left.extend(instrumented.left);
+        outcome.huge.extend(instrumented.huge);
         replaced.extend(indices.into_iter().zip(instrumented.classes).filter_map(|(i, new)| Some((i, new?))));
         for (name, contents) in instrumented.added {
             added.push(Entry::new([root, name.as_bytes()].concat(), &contents)?);

@@ -83,6 +83,8 @@ pub struct Outcome {
     pub jars: u64,
     /// What was left as it was.
     pub left: Vec<Left>,
+    /// Methods that have become too long for HotSpot to compile, unless it is told to.
+    pub huge: Vec<String>,
     /// What the person should know.
     pub notices: Vec<String>,
     /// The class that a jar's manifest says to start.
@@ -103,6 +105,7 @@ impl Outcome {
         self.methods += other.methods;
         self.jars += other.jars;
         self.left.extend(other.left);
+        self.huge.extend(other.huge);
         self.notices.extend(other.notices.into_iter().map(|notice| format!("{prefix}{notice}")));
     }
 }

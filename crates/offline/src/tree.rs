@@ -65,6 +65,7 @@ pub fn instrument(files: &[InputFile], with: &Instrumenter<'_>) -> Result<(Vec<I
         outcome.classes += instrumented.classes.iter().flatten().count() as u64;
         outcome.methods += instrumented.methods;
         outcome.left.extend(instrumented.left);
+        outcome.huge.extend(instrumented.huge);
         let changed = files.iter().zip(instrumented.classes);
         out.extend(
             changed.filter_map(|(file, new)| Some(InputFile { name: file.name.clone(), contents: new? })),

@@ -29,6 +29,8 @@ pub struct Instrumented {
     pub added: Vec<(String, Vec<u8>)>,
     /// What was left as it is.
     pub left: Vec<Left>,
+    /// Methods that have become too long for HotSpot to compile.
+    pub huge: Vec<String>,
     /// Methods rewritten.
     pub methods: u64,
 }
@@ -124,9 +126,10 @@ fn collect(
 ) -> Instrumented {
     let mut out = Instrumented::default();
     let mut log = MethodLog::new(ids);
+    let name_of = |what: &[u8]| String::from_utf8_lossy(what).replace('/', ".");
     let mut leave = |log: &mut MethodLog, what: &[u8], why: String| {
         log.left(what, &why);
-        out.left.push(Left { what: String::from_utf8_lossy(what).replace('/', "."), why });
+        out.left.push(Left { what: name_of(what), why });
     };
     for (class, rewritten) in parsed.iter().zip(rewritten) {
         let bytes = match (class, rewritten) {
@@ -137,6 +140,8 @@ fn collect(
                     leave(&mut log, &what, left.why.clone());
                     log.methods_left += 1;
                 }
+                let huge = rewritten.huge.iter().filter_map(|&index| class.method(index));
+                out.huge.extend(huge.map(|method| name_of(&[class.name(), b".", method.name()].concat())));
                 if !rewritten.shapes.is_empty() {
                     log.class(class, &rewritten.shapes);
                 }

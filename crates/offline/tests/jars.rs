@@ -167,6 +167,17 @@ fn jars_and_loaders_do_not_share_ids() {
 }
 
 #[test]
+fn methods_that_get_too_long_to_be_compiled_are_named() {
+    on_every_jdk(|jdk| {
+        let said = instrument(jdk, &classes(jdk).join("Huge.class"), &[]).said;
+        assert!(said.contains("HotSpot compiles") && said.contains("\nquipu:   Huge.huge\n"), "{said}");
+        assert!(said.contains("java -XX:-DontCompileHugeMethods -cp"), "{said}");
+        let said = instrument(jdk, &classes(jdk).join("Foo.class"), &[]).said;
+        assert!(!said.contains("HugeMethods"), "{said}");
+    });
+}
+
+#[test]
 fn directories_and_classes_are_instrumented_too() {
     on_every_jdk(|jdk| {
         let classes = classes(jdk);

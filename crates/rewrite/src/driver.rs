@@ -7,7 +7,7 @@ use crate::probes::Probes;
 use crate::rewritten::lines;
 use crate::selection::untouchable;
 use crate::treatment::Treatment;
-use crate::{Known, Left, Plan, Rewritten, Shape, kept};
+use crate::{Known, LONGEST_COMPILED, Left, Plan, Rewritten, Shape, kept};
 
 /// An instrument at work on a class.
 struct Worker<'p> {
@@ -54,9 +54,10 @@ pub fn rewrite(
         let id = first + method.index() as u32;
         // One that fails does without the method; the others are put in again, into the code as it was.
         while workers.iter().any(|worker| !worker.idle) {
-            match edit(&mut editor, &mut workers, &probes, known, &method, (id, treatment)) {
-                Ok(shape) => {
+            match edit(&mut editor, &mut workers, &probes, known, &method, (id, treatment, plan.longest)) {
+                Ok(Done { shape, is_huge }) => {
                     out.shapes.extend(shape);
+                    out.huge.extend(is_huge.then_some(method.index()));
                     break;
                 }
                 Err((at, error)) => {
@@ -80,6 +81,14 @@ pub fn rewrite(
     Ok(out)
 }
 
+/// What became of a method.
+#[derive(Default)]
+struct Done {
+    shape: Option<Shape>,
+    /// Whether HotSpot compiled it as it was, and would not as it is.
+    is_huge: bool,
+}
+
 /// Edits a method with all workers that are not idle. On error, whose it is: of the innermost one if all together are
 /// too much for the method.
 fn edit(
@@ -88,15 +97,19 @@ fn edit(
     probes: &Probes,
     known: &dyn Known,
     method: &Method<'_, '_>,
-    (id, treatment): (u32, Treatment),
-) -> Result<Option<Shape>, (usize, EditError)> {
+    (id, treatment, longest): (u32, Treatment, Option<u32>),
+) -> Result<Done, (usize, EditError)> {
     let innermost = workers.iter().rposition(|worker| !worker.idle).unwrap_or(0);
-    let code = match editor.edit_method(method.index()) {
+    let mut code = match editor.edit_method(method.index()) {
         Ok(Some(code)) => code,
-        Ok(None) if treatment.hides() => return Ok(None),
+        Ok(None) if treatment.hides() => return Ok(Done::default()),
         Ok(None) => return Err((innermost, EditError::BadSnippet("no code"))),
         Err(error) => return Err((innermost, error)),
     };
+    let size = code.code().bytes.len();
+    if let Some(longest) = longest.filter(|&longest| size <= longest as usize) {
+        code.set_size_limit(longest);
+    }
     let mut edit =
         MethodEdit { code, id, treatment, probes, shape: None, aside: None, has_sites: false, known };
     for (at, worker) in workers.iter_mut().enumerate().filter(|(_, worker)| !worker.idle) {
@@ -114,10 +127,12 @@ fn edit(
             None => Shape { id, index: method.index(), lines, ..Shape::default() },
         });
     }
+    let mut is_huge = false;
     if !code.is_unchanged() {
-        code.finish().map_err(|error| (innermost, error))?;
+        let edited = code.finish().map_err(|error| (innermost, error))?;
+        is_huge = edited.old_size <= LONGEST_COMPILED && edited.new_size > LONGEST_COMPILED;
     }
-    Ok(shape)
+    Ok(Done { shape, is_huge })
 }
 
 /// An empty `finalize()` means to the VM that the class has no finalizer; with code in it, every instance gets one.

@@ -42,7 +42,7 @@ pub use instrument::{Inserter, Instrument, MethodEdit};
 pub use instruments::{Acquisitions, Allocations, Bytecodes, Contexts, Exact, Timed};
 pub use intrinsics::of_jdk_8;
 pub use known::{Known, OpaqueCallee, Region, Site, Timing};
-pub use plan::{Counting, Plan};
+pub use plan::{Counting, LONGEST_COMPILED, Plan};
 pub use probes::Probes;
 pub use rewritten::{Clock, Left, Rewritten, Shape};
 pub use selection::{Selection, untouchable};

@@ -10,6 +10,9 @@ use crate::selection::{Selection, untouchable};
 use crate::treatment;
 use crate::weights::Weights;
 
+/// HotSpot compiles no method with more bytes of code (`HugeMethodLimit`), unless it is told to (`-XX:-DontCompileHugeMethods`).
+pub const LONGEST_COMPILED: u32 = 8000;
+
 /// How classes are rewritten.
 #[derive(Debug, Clone)]
 pub struct Plan {
@@ -30,6 +33,8 @@ pub struct Plan {
     pub hide_once: bool,
     /// Whether threads call a user's agent.
     pub activation: bool,
+    /// What a method may become no longer than. Without, it may get longer than [`LONGEST_COMPILED`], and says so.
+    pub longest: Option<u32>,
     /// What counts bytecodes: the outermost instrument.
     pub counting: Counting,
     /// The instruments inside of that, the outermost first.
@@ -59,6 +64,7 @@ impl Plan {
             weights: None,
             hide_once: false,
             activation: false,
+            longest: None,
             counting: Counting::Exact(Exact::default()),
             others: Vec::new(),
         }

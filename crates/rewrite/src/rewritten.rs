@@ -11,6 +11,8 @@ pub struct Rewritten {
     pub shapes: Vec<Shape>,
     /// The methods that should have been instrumented but cannot.
     pub left: Vec<Left>,
+    /// Positions of the methods that have become too long for HotSpot to compile.
+    pub huge: Vec<usize>,
 }
 
 /// A method that an instrument could not be put into.

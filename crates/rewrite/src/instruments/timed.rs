@@ -22,14 +22,12 @@ use super::exact::{Calls, Site};
 use crate::agreed::MOST_SLOTS;
 use crate::instrument::{Inserter, Instrument, MethodEdit};
 use crate::rewritten::lines;
-use crate::{Clock, Known, Plan, Region, Shape, Timing, Treatment};
+use crate::{Clock, Known, LONGEST_COMPILED, Plan, Region, Shape, Timing, Treatment};
 
 /// The runtime's class that takes the times.
 const RUNTIME: &str = "Timer";
 /// What the JIT puts into its callers whoever they are (`MaxInlineSize`); such a method without calls and loops is tiny.
 const TINY: usize = 35;
-/// HotSpot compiles no method that is longer: code that was compiled must not become code that never is.
-const HUGE: u32 = 8000;
 
 /// What calls methods that code does not name.
 const REFLECTS: [(&[u8], &[u8]); 3] = [
@@ -128,8 +126,9 @@ impl Inserter for TimedInserter<'_> {
         self.method = None;
         let method = edit.method();
         let body = *edit.code.code();
-        if body.bytes.len() <= HUGE as usize {
-            edit.code.set_size_limit(HUGE);
+        // Code that was compiled must not become code that never is.
+        if body.bytes.len() <= LONGEST_COMPILED as usize {
+            edit.code.set_size_limit(LONGEST_COMPILED);
         }
         let timing = match edit.treatment {
             Treatment::Count => self.known.timing(&method, edit.id),

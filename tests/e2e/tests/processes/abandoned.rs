@@ -14,7 +14,7 @@ use crate::signals::send;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Attaches for ever, and waits until it measures.
-fn attach(working: &Working, options: &[&str]) -> Child {
+pub fn attach(working: &Working, options: &[&str]) -> Child {
     let file = scratch("abandoned").join("out.quipu");
     let mut quipu = Command::new(&tools().quipu);
     quipu.args(["attach", &working.id()]).args(options).arg("-o").arg(&file).stderr(Stdio::piped());
@@ -27,7 +27,7 @@ fn attach(working: &Working, options: &[&str]) -> Child {
     child
 }
 
-fn kill(mut child: Child) {
+pub fn kill(mut child: Child) {
     send("KILL", child.id());
     assert!(!child.wait().expect("it ends").success());
 }
@@ -39,7 +39,7 @@ fn status(working: &Working) -> Option<String> {
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-fn wait_until_left(working: &Working) {
+pub fn wait_until_left(working: &Working) {
     let began = Instant::now();
     while let Some(status) = status(working) {
         assert!(began.elapsed() < PATIENCE, "{status}");

@@ -5,6 +5,7 @@ mod abandoned;
 mod archives;
 mod default_kind;
 mod environment;
+mod huge;
 mod not_started;
 mod orphans;
 mod outputs;

@@ -23,6 +23,7 @@ use quipu_rewrite::{Counting, Plan, Region, Selection, Timed, Timing, linkers};
 
 use crate::engine::Engine;
 use crate::events::Listener;
+use crate::huge;
 use crate::locks::lock;
 use crate::not_included;
 use crate::options::Options;
@@ -359,6 +360,8 @@ impl Root {
         stacks::instrumented(session, env);
         let restored = rewrite_pending(session, env);
         if is_last {
+            // What was inserted beside it may have been stopped first.
+            huge::forbid(session.vm);
             session.listen(Listener::Instrumentation, sys::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, false)?;
         }
         session.listen(Listener::Roots, sys::JVMTI_EVENT_CLASS_PREPARE, false)?;
