@@ -16,25 +16,20 @@ public final class Direct {
     private Direct() {}
 
     @ForceInline
-    private static long published() {
-        return U.getLong(Thread.currentThread(), SLOT);
-    }
-
-    @ForceInline
-    private static void publish(long slot) {
-        U.putLong(Thread.currentThread(), SLOT, slot);
-    }
-
-    @ForceInline
     public static long enter(int word) {
-        return Probe.enter(published(), word);
+        long slot = U.getLong(Thread.currentThread(), SLOT);
+        if (U.getInt(null, slot + Layout.SLOT_METHOD) != word) {
+            return Probe.miss(slot, word);
+        }
+        U.putLong(null, slot + Layout.SLOT_CALLS, U.getLong(null, slot + Layout.SLOT_CALLS) + 1);
+        return slot;
     }
 
     @ForceInline
     public static long enterLoading(int word) {
         Cursor cursor = Probe.cursor();
         if (cursor.loads++ != 0) {
-            return Probe.enter(published(), word);
+            return Probe.enter(U.getLong(Thread.currentThread(), SLOT), word);
         }
         Probe.loadTallied(cursor);
         return Probe.enter(cursor.loading, word);
@@ -42,22 +37,22 @@ public final class Direct {
 
     @ForceInline
     public static long open(long slot) {
-        long node = Probe.node(slot);
-        publish(node + Layout.NODE_SLOTS);
+        long node = slot + ((long) U.getInt(null, slot + Layout.SLOT_NODE) << Layout.LINK_SHIFT);
+        U.putLong(Thread.currentThread(), SLOT, node + Layout.NODE_SLOTS);
         return node;
     }
 
     /** The published slot, for methods that are not counted. */
     @ForceInline
     public static long slot() {
-        return published();
+        return U.getLong(Thread.currentThread(), SLOT);
     }
 
     @ForceInline
     public static void load() {
         Cursor cursor = Probe.cursor();
         if (cursor.loads++ == 0) {
-            publish(cursor.loading);
+            U.putLong(Thread.currentThread(), SLOT, cursor.loading);
             Probe.loadTallied(cursor);
         }
     }
@@ -69,17 +64,29 @@ public final class Direct {
 
     @ForceInline
     public static void hide() {
-        publish(Probe.cursor().hidden);
+        U.putLong(Thread.currentThread(), SLOT, Probe.cursor().hidden);
         Probe.hideTallied();
     }
 
     @ForceInline
     public static void at(long node, int slot) {
-        publish(node + (Layout.NODE_SLOTS + slot * Layout.SLOT_SIZE));
+        U.putLong(Thread.currentThread(), SLOT, node + (Layout.NODE_SLOTS + slot * Layout.SLOT_SIZE));
+    }
+
+    @ForceInline
+    public static void at(long node, int slot, long home, int bytecodes) {
+        U.putLong(Thread.currentThread(), SLOT, node + (Layout.NODE_SLOTS + slot * Layout.SLOT_SIZE));
+        U.putLong(null, home + Layout.SLOT_BYTECODES, U.getLong(null, home + Layout.SLOT_BYTECODES) + bytecodes);
     }
 
     @ForceInline
     public static void restore(long slot) {
-        publish(slot);
+        U.putLong(Thread.currentThread(), SLOT, slot);
+    }
+
+    @ForceInline
+    public static void leave(long slot, long home, int bytecodes) {
+        U.putLong(Thread.currentThread(), SLOT, slot);
+        U.putLong(null, home + Layout.SLOT_BYTECODES, U.getLong(null, home + Layout.SLOT_BYTECODES) + bytecodes);
     }
 }

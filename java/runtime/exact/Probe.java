@@ -12,6 +12,9 @@ import jdk.internal.vm.annotation.ForceInline;
  * <p>Each frame keeps its node and its slot in local variables, so a frame that is not instrumented (native code, a
  * lambda form) is simply passed through, and a mistake cannot travel up the stack.
  *
+ * <p>Until the JIT has come to it, and for the JIT when it does, each call in a probe costs more than what it does. So the probes that
+ * methods call again and again call nothing but {@code Unsafe}, and that by its native methods: those with one argument less call these.
+ *
  * <p>Nothing here calls instrumented code or allocates on the way that is taken often, and nothing takes a lock: the
  * program may run out of stack inside a probe, or be stopped by another thread, and a lock would stay locked for ever.
  * So whatever is changed is changed by one store, or in an order in which every state makes sense.
@@ -79,17 +82,22 @@ public final class Probe {
     /** Counts a call of a method through a slot; returns the slot in which the method is counted. */
     @ForceInline
     static long enter(long slot, int word) {
-        if (U.getInt(slot + Layout.SLOT_METHOD) != word) {
+        if (U.getInt(null, slot + Layout.SLOT_METHOD) != word) {
             return miss(slot, word);
         }
-        U.putLong(slot + Layout.SLOT_CALLS, U.getLong(slot + Layout.SLOT_CALLS) + 1);
+        U.putLong(null, slot + Layout.SLOT_CALLS, U.getLong(null, slot + Layout.SLOT_CALLS) + 1);
         return slot;
     }
 
     /** Enters a method; returns the slot in which it is counted. */
     @ForceInline
     public static long enter(Cursor cursor, int word) {
-        return enter(cursor.slot, word);
+        long slot = cursor.slot;
+        if (U.getInt(null, slot + Layout.SLOT_METHOD) != word) {
+            return miss(slot, word);
+        }
+        U.putLong(null, slot + Layout.SLOT_CALLS, U.getLong(null, slot + Layout.SLOT_CALLS) + 1);
+        return slot;
     }
 
     /** Enters a method that calls nothing and cannot throw: it has no need of a cursor. */
@@ -111,7 +119,7 @@ public final class Probe {
     /** The node of the method that was entered; until it publishes something else, calls of it come from the VM. */
     @ForceInline
     public static long open(Cursor cursor, long slot) {
-        long node = node(slot);
+        long node = slot + ((long) U.getInt(null, slot + Layout.SLOT_NODE) << Layout.LINK_SHIFT);
         cursor.slot = node + Layout.NODE_SLOTS;
         return node;
     }
@@ -119,12 +127,12 @@ public final class Probe {
     /** The node that a slot holds. */
     @ForceInline
     public static long node(long slot) {
-        return slot + ((long) U.getInt(slot + Layout.SLOT_NODE) << Layout.LINK_SHIFT);
+        return slot + ((long) U.getInt(null, slot + Layout.SLOT_NODE) << Layout.LINK_SHIFT);
     }
 
     /** Puts a node into a slot. */
     static void link(long slot, long node) {
-        U.putInt(slot + Layout.SLOT_NODE, distance(slot, node));
+        U.putInt(null, slot + Layout.SLOT_NODE, distance(slot, node));
     }
 
     /** How far a node is from a slot, as slots have it. */
@@ -176,16 +184,33 @@ public final class Probe {
         cursor.slot = node + (Layout.NODE_SLOTS + slot * Layout.SLOT_SIZE);
     }
 
+    /**
+     * The same, and adds the bytecodes that the method has executed. That is the last thing that is done, so that what is thrown for
+     * lack of stack is thrown before it: whoever catches it adds them.
+     */
+    @ForceInline
+    public static void at(Cursor cursor, long node, int slot, long home, int bytecodes) {
+        cursor.slot = node + (Layout.NODE_SLOTS + slot * Layout.SLOT_SIZE);
+        U.putLong(null, home + Layout.SLOT_BYTECODES, U.getLong(null, home + Layout.SLOT_BYTECODES) + bytecodes);
+    }
+
     /** Puts back what the caller published. */
     @ForceInline
     public static void restore(Cursor cursor, long slot) {
         cursor.slot = slot;
     }
 
+    /** The same, and adds the bytecodes that the method has executed, in the same order. */
+    @ForceInline
+    public static void leave(Cursor cursor, long slot, long home, int bytecodes) {
+        cursor.slot = slot;
+        U.putLong(null, home + Layout.SLOT_BYTECODES, U.getLong(null, home + Layout.SLOT_BYTECODES) + bytecodes);
+    }
+
     /** Adds executed bytecodes to a slot or a node: they have them at the same place. */
     @ForceInline
     public static void count(long home, int bytecodes) {
-        U.putLong(home + Layout.SLOT_BYTECODES, U.getLong(home + Layout.SLOT_BYTECODES) + bytecodes);
+        U.putLong(null, home + Layout.SLOT_BYTECODES, U.getLong(null, home + Layout.SLOT_BYTECODES) + bytecodes);
     }
 
     /** At the head of a loop: keeps the method's own counter far from overflowing. */
@@ -202,7 +227,7 @@ public final class Probe {
     @ForceInline
     public static void leaf(long node, int slot) {
         long calls = node + (Layout.NODE_SLOTS + Layout.SLOT_CALLS + slot * Layout.SLOT_SIZE);
-        U.putLong(calls, U.getLong(calls) + 1);
+        U.putLong(null, calls, U.getLong(null, calls) + 1);
     }
 
     /** The same, in a context of its own. */
@@ -215,7 +240,7 @@ public final class Probe {
     @ForceInline
     public static long seen(long node, int slot) {
         long at = node + (Layout.NODE_SLOTS + slot * Layout.SLOT_SIZE);
-        return (long) U.getInt(at + Layout.SLOT_NODE) << 32 | U.getInt(at + Layout.SLOT_CALLS) & 0xFFFFFFFFL;
+        return (long) U.getInt(null, at + Layout.SLOT_NODE) << 32 | U.getInt(null, at + Layout.SLOT_CALLS) & 0xFFFFFFFFL;
     }
 
     /** After a call: if no method has counted itself, the callee was the opaque method that it might be. */
@@ -237,12 +262,12 @@ public final class Probe {
     /** Counts one execution of a block; the counters lie behind the slots. */
     @ForceInline
     public static void block(long node, int slots, int block) {
-        if (U.getInt(node + Layout.NODE_METHOD) == 0) {
+        if (U.getInt(null, node + Layout.NODE_METHOD) == 0) {
             // A node outside every tree has slots for all methods and counters for none.
             return;
         }
         long counter = node + (Layout.NODE_SLOTS + slots * Layout.SLOT_SIZE + 8 * block);
-        U.putLong(counter, U.getLong(counter) + 1);
+        U.putLong(null, counter, U.getLong(null, counter) + 1);
     }
 
     @ForceInline
@@ -256,7 +281,7 @@ public final class Probe {
 
     /** The slot holds another method's node, or none yet: finds the right one, puts it there and counts the call. */
     @DontInline
-    private static long miss(long slot, int word) {
+    static long miss(long slot, int word) {
         Cursor cursor = cursor();
         if (slot == NEW_THREAD) {
             return enter(cursor.start, word);

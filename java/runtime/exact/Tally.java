@@ -42,14 +42,24 @@ public final class Tally {
     /** Counts a call of a method. */
     @ForceInline
     public static void call(int cell) {
-        enter(cell);
+        long at = (Probe.DIRECT ? U.getLong(Thread.currentThread(), FIELD) : Probe.cursor().tally) + cell;
+        U.putLong(null, at, U.getLong(null, at) + 1);
+    }
+
+    /** The same, and charges what the method executes. */
+    @ForceInline
+    public static void call(int cell, int bytecodes) {
+        long at = (Probe.DIRECT ? U.getLong(Thread.currentThread(), FIELD) : Probe.cursor().tally) + cell;
+        U.putLong(null, at, U.getLong(null, at) + 1);
+        long payer = (Probe.DIRECT ? U.getLong(Thread.currentThread(), Probe.SLOT) : Probe.cursor().slot) + Layout.SLOT_SIZE;
+        U.putLong(null, payer + Layout.SLOT_BYTECODES, U.getLong(null, payer + Layout.SLOT_BYTECODES) + bytecodes);
     }
 
     /** Counts a call of a method; returns where its bytecodes are counted, as {@link Probe#count} wants it. */
     @ForceInline
     public static long enter(int cell) {
-        long at = current() + cell;
-        U.putLong(at, U.getLong(at) + 1);
+        long at = (Probe.DIRECT ? U.getLong(Thread.currentThread(), FIELD) : Probe.cursor().tally) + cell;
+        U.putLong(null, at, U.getLong(null, at) + 1);
         return at - Layout.SLOT_CALLS;
     }
 
@@ -59,17 +69,11 @@ public final class Tally {
         return (Probe.DIRECT ? U.getLong(Thread.currentThread(), Probe.SLOT) : Probe.cursor().slot) + Layout.SLOT_SIZE;
     }
 
-    /** Charges bytecodes. */
-    @ForceInline
-    public static void charge(int bytecodes) {
-        Probe.count(payer(), bytecodes);
-    }
-
     /** Counts and charges bytecodes. */
     @ForceInline
     public static void count(long home, long payer, int bytecodes) {
-        Probe.count(home, bytecodes);
-        Probe.count(payer, bytecodes);
+        U.putLong(null, home + Layout.SLOT_BYTECODES, U.getLong(null, home + Layout.SLOT_BYTECODES) + bytecodes);
+        U.putLong(null, payer + Layout.SLOT_BYTECODES, U.getLong(null, payer + Layout.SLOT_BYTECODES) + bytecodes);
     }
 
     /** {@link Probe#loop} for bytecodes that are charged, too. */
@@ -85,28 +89,28 @@ public final class Tally {
     /** A method that overrides an opaque one returns. */
     @ForceInline
     public static void mark() {
-        U.putLong(current() + Layout.TALLY_MARK, 1);
+        U.putLong(null, current() + Layout.TALLY_MARK, 1);
     }
 
     /** Before a call that may lead to an opaque method. */
     @ForceInline
     public static void unmark() {
-        U.putLong(current() + Layout.TALLY_MARK, 0);
+        U.putLong(null, current() + Layout.TALLY_MARK, 0);
     }
 
     /** After it: if no method left a mark, it was the opaque method. */
     @ForceInline
     public static void unlessMarked(int cell) {
         long tally = current();
-        if (U.getLong(tally + Layout.TALLY_MARK) == 0) {
-            U.putLong(tally + cell, U.getLong(tally + cell) + 1);
+        if (U.getLong(null, tally + Layout.TALLY_MARK) == 0) {
+            U.putLong(null, tally + cell, U.getLong(null, tally + cell) + 1);
         }
     }
 
     /** The same where the caller has a context. */
     @ForceInline
     public static void unlessMarked(long node, int leaf) {
-        if (U.getLong(current() + Layout.TALLY_MARK) == 0) {
+        if (U.getLong(null, current() + Layout.TALLY_MARK) == 0) {
             Probe.leaf(node, leaf);
         }
     }

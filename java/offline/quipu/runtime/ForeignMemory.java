@@ -62,13 +62,13 @@ final class ForeignMemory extends Unsafe {
 
     @Override
     @ForceInline
-    int getInt(long address) {
+    int getInt(Object none, long address) {
         return address >= 0 ? (int) INT.get(address) : block(address)[cell(address)];
     }
 
     @Override
     @ForceInline
-    void putInt(long address, int value) {
+    void putInt(Object none, long address, int value) {
         if (address >= 0) {
             INT.set(address, value);
         } else {
@@ -78,13 +78,16 @@ final class ForeignMemory extends Unsafe {
 
     @Override
     @ForceInline
-    long getLong(long address) {
+    long getLong(Object thread, long address) {
+        if (thread != null) {
+            return id((Thread) thread);
+        }
         return address >= 0 ? (long) LONG.get(address) : getInt(address) & 0xFFFFFFFFL | (long) getInt(address + 4) << 32;
     }
 
     @Override
     @ForceInline
-    void putLong(long address, long value) {
+    void putLong(Object none, long address, long value) {
         if (address >= 0) {
             LONG.set(address, value);
         } else {
@@ -103,9 +106,8 @@ final class ForeignMemory extends Unsafe {
         CHAR.set(address, value);
     }
 
-    @Override
     @ForceInline
-    long getLong(Thread thread, long offset) {
+    private static long id(Thread thread) {
         try {
             return (long) THREAD_ID.invokeExact(thread);
         } catch (Throwable impossible) {

@@ -40,26 +40,26 @@ final class SunMemory extends Unsafe {
 
     @Override
     @ForceInline
-    int getInt(long address) {
-        return U.getInt(address);
+    int getInt(Object none, long address) {
+        return U.getInt(null, address);
     }
 
     @Override
     @ForceInline
-    void putInt(long address, int value) {
-        U.putInt(address, value);
+    void putInt(Object none, long address, int value) {
+        U.putInt(null, address, value);
     }
 
     @Override
     @ForceInline
-    long getLong(long address) {
-        return U.getLong(address);
+    long getLong(Object thread, long address) {
+        return U.getLong(thread, address);
     }
 
     @Override
     @ForceInline
-    void putLong(long address, long value) {
-        U.putLong(address, value);
+    void putLong(Object none, long address, long value) {
+        U.putLong(null, address, value);
     }
 
     @Override
@@ -70,12 +70,6 @@ final class SunMemory extends Unsafe {
     @Override
     void putChar(long address, char value) {
         U.putChar(address, value);
-    }
-
-    @Override
-    @ForceInline
-    long getLong(Thread thread, long offset) {
-        return U.getLong(thread, offset);
     }
 
     @Override

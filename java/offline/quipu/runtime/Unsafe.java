@@ -1,5 +1,7 @@
 package quipu.runtime;
 
+import jdk.internal.vm.annotation.ForceInline;
+
 /**
  * Memory, as the probes use it. It has the name and the methods of the class that they use inside an agent, so that
  * {@link Probe} and {@link Cursor} are compiled from the same sources for both.
@@ -29,20 +31,38 @@ abstract class Unsafe {
     /** Address of the arena. */
     abstract long base();
 
-    abstract int getInt(long address);
+    abstract int getInt(Object none, long address);
 
-    abstract void putInt(long address, int value);
+    abstract void putInt(Object none, long address, int value);
 
-    abstract long getLong(long address);
+    /** Of memory, or of a thread its id: applications can override {@code getId()}. */
+    abstract long getLong(Object thread, long address);
 
-    abstract void putLong(long address, long value);
+    abstract void putLong(Object none, long address, long value);
+
+    @ForceInline
+    final int getInt(long address) {
+        return getInt(null, address);
+    }
+
+    @ForceInline
+    final void putInt(long address, int value) {
+        putInt(null, address, value);
+    }
+
+    @ForceInline
+    final long getLong(long address) {
+        return getLong(null, address);
+    }
+
+    @ForceInline
+    final void putLong(long address, long value) {
+        putLong(null, address, value);
+    }
 
     abstract char getChar(long address);
 
     abstract void putChar(long address, char value);
-
-    /** The id of a thread; applications can override {@code getId()}. */
-    abstract long getLong(Thread thread, long offset);
 
     /** Threads have fields for it only where there is an agent. */
     void putLong(Thread thread, long offset, long value) {

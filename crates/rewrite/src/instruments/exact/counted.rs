@@ -362,10 +362,16 @@ impl Inserter<'_, '_, '_, '_> {
     }
 
     fn publish(&mut self, s: &mut Snippet, slot: u32) -> Result<(), EditError> {
-        self.store(s)?;
-        self.probes.thread(s, self.locals.cursor);
-        s.lload(self.locals.node);
+        let Locals { cursor, node, home, count, .. } = self.locals;
+        self.probes.thread(s, cursor);
+        s.lload(node);
         self.probes.int(self.code.pool(), s, slot)?;
+        if self.analysis.counter == Counter::Local {
+            s.lload(home).iload(count);
+            self.probes.call(self.code.pool(), s, "at", "(@JIJI)V")?;
+            s.int16(0).istore(count);
+            return Ok(());
+        }
         self.probes.call(self.code.pool(), s, "at", "(@JI)V")
     }
 
@@ -385,7 +391,7 @@ impl Inserter<'_, '_, '_, '_> {
 
     fn exits(&mut self) -> Result<(), EditError> {
         let mut s = Snippet::new();
-        let Locals { cursor, before, tally, .. } = self.locals;
+        let Locals { cursor, before, tally, home, count, .. } = self.locals;
         if let Some(guard) = self.guard {
             guard.leave(self.code, self.probes, &mut s, cursor)?;
         }
@@ -393,12 +399,14 @@ impl Inserter<'_, '_, '_, '_> {
             self.probes.thread(&mut s, cursor);
             self.probes.call(self.code.pool(), &mut s, "loaded", "(@)V")?;
         }
-        if self.analysis.counter == Counter::Local {
-            self.add(&mut s)?;
-        }
         self.probes.thread(&mut s, cursor);
         s.lload(before);
-        self.probes.call(self.code.pool(), &mut s, "restore", "(@J)V")?;
+        if self.analysis.counter == Counter::Local {
+            s.lload(home).iload(count);
+            self.probes.call(self.code.pool(), &mut s, "leave", "(@JJI)V")?;
+        } else {
+            self.probes.call(self.code.pool(), &mut s, "restore", "(@J)V")?;
+        }
         if tally != 0 {
             s.lload(tally);
             self.probes.tally(self.code.pool(), &mut s, "restore", "(J)V")?;

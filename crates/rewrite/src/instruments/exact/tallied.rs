@@ -127,10 +127,11 @@ impl<'m, 'e, 'c, 'a> Inserter<'m, 'e, 'c, 'a> {
         self.probes.cell(self.code.pool(), &mut s, id)?;
         let per_call = self.analysis.per_call;
         if self.analysis.counter == Counter::Calls {
-            self.probes.tally(self.code.pool(), &mut s, "call", "(I)V")?;
             if self.charges && per_call > 0 {
                 self.probes.int(self.code.pool(), &mut s, per_call)?;
-                self.probes.tally(self.code.pool(), &mut s, "charge", "(I)V")?;
+                self.probes.tally(self.code.pool(), &mut s, "call", "(II)V")?;
+            } else {
+                self.probes.tally(self.code.pool(), &mut s, "call", "(I)V")?;
             }
         } else {
             self.probes.tally(self.code.pool(), &mut s, "enter", "(I)J")?;
