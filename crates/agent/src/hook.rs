@@ -41,6 +41,7 @@ pub fn transform(
     {
         let rewritten =
             ClassFile::parse(&pinned).ok().and_then(|class| transform_class(session, env, loader, class));
+        session.spent(began.elapsed().as_nanos());
         return rewritten.or(Some(pinned));
     }
     let changed = transform_class(session, env, loader, class);

@@ -157,10 +157,10 @@ impl Options {
         self.chosen.rewrites()
     }
 
-    /// Whether anything is inserted that finds what threads have published in fields of theirs: below a root it finds that in
-    /// cursors.
+    /// Whether anything is inserted that looks at fields of threads whenever a method is called. The other kinds that rewrite classes
+    /// find what they need in cursors, so the VM can keep its archive of classes.
     pub fn looks_at_fields(&self) -> bool {
-        self.chosen.rewriters().any(|kind| kind.name() != quipu_kinds::ROOT.name())
+        [&quipu_kinds::EXACT, &quipu_kinds::BYTECODES].iter().any(|kind| self.chosen.has(kind.name()))
     }
 
     /// Whether contexts and threads are told apart as with other options: trees can then be used for both.

@@ -135,7 +135,7 @@ pub static EXACT: Kind = Kind {
         },
     ],
     events: &[],
-    cost: "most programs are 1.5 to 4 times slower while it lasts, some 8 times",
+    cost: "most programs are 1.5 to 4 times slower while it lasts, some 8 times; up to twice that where it is attached",
     rewrites: Rewrites::Always,
     waiting: false,
 };

@@ -45,9 +45,9 @@ fn a_jvm_that_must_use_its_archive_starts_and_is_counted() {
     });
 }
 
-/// What is timed below a root finds nothing in fields of threads.
+/// What is timed below a root, made or locked is found without fields of threads.
 #[test]
-fn a_root_leaves_the_vm_its_archive() {
+fn kinds_that_do_without_fields_leave_the_vm_its_archive() {
     on_every_jdk_since(WITH_AN_AGENT, |jdk| {
         let java = jdk.home.join("bin/java").display().to_string();
         let classes = classes(jdk).display().to_string();
@@ -64,17 +64,19 @@ fn a_root_leaves_the_vm_its_archive() {
         };
         let file = scratch("archives").join("out.quipu").display().to_string();
         let quipu = tools().quipu.display().to_string();
-        let below_root = |line: &[String]| {
-            let own = ["run", "--root", "Foo.sum", "-o", &file, "--"].map(str::to_owned);
+        let profiled = |kind: [&str; 2], line: &[String]| {
+            let own = ["run", kind[0], kind[1], "-o", &file, "--"].map(str::to_owned);
             said(&quipu, &[&own[..], line].concat())
         };
         let shared = |said: &str| said.matches("source: shared objects file").count();
         let told = line(&["-Xlog:class+load"]);
         let without = shared(&said("env", &told));
-        let with = shared(&below_root(&told));
-        assert!(with >= without * 9 / 10, "JDK {}: {with} of {without} classes", jdk.feature);
-        let warned = below_root(&line(&["-Xshare:on"]));
-        assert!(!warned.contains("without fields"), "{warned}");
+        for kind in [["--root", "Foo.sum"], ["--alloc", "all"], ["--locks", "all"]] {
+            let with = shared(&profiled(kind, &told));
+            assert!(with >= without * 9 / 10, "JDK {}, {kind:?}: {with} of {without} classes", jdk.feature);
+            let warned = profiled(kind, &line(&["-Xshare:on"]));
+            assert!(!warned.contains("without fields"), "{warned}");
+        }
     });
 }
 
