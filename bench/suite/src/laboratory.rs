@@ -75,6 +75,7 @@ impl Laboratory {
         let mut command = launch.command();
         command.args(arguments);
         let order = Order {
+            late: None,
             command,
             split: Split { warmup: 0, steady: iterations, most: 0 },
             log: &out.with_extension("log"),

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::classes;
 use crate::jdk::Jdk;
+use crate::late::Late;
 use crate::profiler::{Origin, Profiler};
 use crate::program::Program;
 use crate::workshop::Workshop;
@@ -26,6 +27,7 @@ pub struct Launch {
     keep: Vec<String>,
     writes: PathBuf,
     is_quipu: bool,
+    late: Option<Late>,
 }
 
 /// What a profiler left behind.
@@ -107,10 +109,21 @@ impl Launch {
             _ => PathBuf::from(fill(&format!("{{out}}{}", profiler.writes))),
         };
         let mut words: Vec<OsString> = Vec::new();
+        let mut late = None;
         if profiler.origin == Origin::Kind {
-            words.extend([quipu.into(), "run".into()]);
-            words.extend(profiler.quipu.iter().map(|option| fill(option).into()));
-            words.extend(["-o".into(), writes.clone().into(), "--".into()]);
+            let mut options: Vec<OsString> =
+                profiler.quipu.iter().map(|option| fill(option).into()).collect();
+            options.extend(["-o".into(), writes.clone().into()]);
+            match profiler.attach {
+                Some(after) => {
+                    late = Some(Late { after, command: vec![quipu.into(), "attach".into()], options });
+                }
+                None => {
+                    words.extend([quipu.into(), "run".into()]);
+                    words.extend(options);
+                    words.push("--".into());
+                }
+            }
         }
         words.extend(profiler.wrap.iter().map(|word| fill(word).into()));
         words.push(jdk.tool("java").into());
@@ -123,7 +136,7 @@ impl Launch {
             Some(answer) => (answer.command.iter().map(fill).collect(), answer.lines.clone()),
             None => Default::default(),
         };
-        Ok(Launch { words, answer, keep, writes, is_quipu: profiler.origin == Origin::Kind })
+        Ok(Launch { words, answer, keep, writes, is_quipu: profiler.origin == Origin::Kind, late })
     }
 
     /// The command.
@@ -132,6 +145,11 @@ impl Launch {
         let mut command = Command::new(words.next().map(OsString::as_os_str).unwrap_or_default());
         command.args(words);
         command
+    }
+
+    /// What attaches to the command's process, unless it is a profiler that is there from the start.
+    pub fn late(&self) -> Option<&Late> {
+        self.late.as_ref()
     }
 
     /// Removes what an earlier run wrote, so that a run that writes nothing is seen to.

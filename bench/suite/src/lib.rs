@@ -12,6 +12,7 @@ pub mod cost;
 pub mod history;
 pub mod jdk;
 pub mod laboratory;
+pub mod late;
 pub mod launch;
 pub mod overview;
 pub mod plan;

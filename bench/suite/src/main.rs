@@ -31,6 +31,7 @@ Examples:
   ./quipu bench micro javac h2 jython --kind exact --rounds 3 --jdk 17
   ./quipu bench h2 --kind exact --try 'sites=--exact --sites'
   ./quipu bench javac --kind exact --build before=../old/target/release
+  ./quipu bench h2 --kind exact --attach 20 --steady
   ./quipu bench --quick
   ./quipu bench --all --jdk all --minutes 22 --publish full"
 )]
@@ -61,6 +62,14 @@ struct Options {
     /// A JDK by release (17, 25) or directory, or `all`; repeatable [default: the oldest from 17 on]
     #[arg(long = "jdk", value_name = "JDK")]
     jdks: Vec<String>,
+
+    /// Every kind attached, too, to a program that has run for so long
+    #[arg(long, value_name = "SECONDS")]
+    attach: Option<u64>,
+
+    /// Wait until the JIT compiler takes less than 4 % of the CPU time, also with --minutes and --quick
+    #[arg(long)]
+    steady: bool,
 
     /// How often plain and profiled runs take turns
     #[arg(long, value_name = "N")]
@@ -144,7 +153,7 @@ fn bench(options: &Options) -> anyhow::Result<bool> {
         (None, Some(name)) => results::json_path(&workshop.sources, &setting, name),
         (None, None) => workshop.made.join("last.json"),
     };
-    let quick = options.quick || options.minutes.is_some();
+    let quick = (options.quick || options.minutes.is_some()) && !options.steady;
     let history = History::load(&workshop.sources.join("results"), &workshop.made.join("last.json"));
     let limit = Limit {
         patience: options.patience.unwrap_or(if quick { 8 } else { 30 }),
@@ -302,6 +311,11 @@ fn contenders(
     }
     for text in &options.tries {
         chosen.push(Profiler::from_words(text)?);
+    }
+    if let Some(seconds) = options.attach {
+        let attached: Vec<_> =
+            chosen.iter().map(|kind| kind.attached(Duration::from_secs(seconds))).collect();
+        chosen.extend(attached);
     }
     let mut contenders = vec![(Profiler::plain(), PathBuf::new())];
     if !chosen.is_empty() {

@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
@@ -60,6 +61,9 @@ pub struct Profiler {
     /// Where it comes from.
     #[serde(skip)]
     pub origin: Origin,
+    /// How long a program runs before it is attached to; for a kind.
+    #[serde(skip)]
+    pub attach: Option<Duration>,
 }
 
 /// Where a profiler comes from.
@@ -107,6 +111,11 @@ impl Profiler {
             origin: Origin::Kind,
             ..Profiler::default()
         })
+    }
+
+    /// The same kind, attached to a program that has run for so long.
+    pub fn attached(&self, after: Duration) -> Profiler {
+        Profiler { name: format!("{}-attached", self.name), attach: Some(after), ..self.clone() }
     }
 
     /// All kinds or peers of a directory, by name.

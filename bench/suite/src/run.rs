@@ -15,6 +15,7 @@ use nix::unistd::Pid;
 use serde::Serialize;
 use wait4::Wait4;
 
+use crate::late::{Attached, Late};
 use crate::process::{self, Counters};
 use crate::program::Split;
 
@@ -79,12 +80,14 @@ pub struct Order<'a> {
     pub log: &'a Path,
     /// When to give up.
     pub limit: Duration,
+    /// What attaches, unless the profiler is there from the start.
+    pub late: Option<&'a Late>,
 }
 
 impl Run {
     /// Does it. `tell` hears of every iteration that ended.
     pub fn perform(order: Order<'_>, mut tell: impl FnMut(usize)) -> anyhow::Result<Run> {
-        let Order { mut command, split, log, limit } = order;
+        let Order { mut command, split, log, limit, late } = order;
         let errors = log.with_extension("err");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(File::create(&errors)?);
         // A group of its own, so that a run that has to be stopped is stopped with all its processes.
@@ -96,20 +99,32 @@ impl Run {
         let mut seen = Seen::default();
         let mut tap = child.stdin.take();
         let mut arena = 0;
+        let mut attached = None;
+        // When the profiler began, and the iterations until then.
+        let (mut since, mut alone) = (begun, 0);
+        let mut trouble = None;
         let ended = loop {
             let left = limit.saturating_sub(begun.elapsed());
             match lines.recv_timeout(left) {
                 Ok(line) => {
                     let counters = seen.line(&line, begun);
-                    tell(seen.iterations.len());
-                    if counters
-                        && split.is_enough(
-                            seen.iterations.len(),
-                            compiling(seen.last_of(split)),
-                            begun.elapsed(),
-                        )
-                    {
+                    tell(seen.iterations.len() - alone);
+                    let due = late.filter(|late| alone == 0 && begun.elapsed() >= late.after);
+                    if let Some(late) = due.filter(|_| counters && !seen.iterations.is_empty()) {
+                        match late.attach(seen.pid, child.id()) {
+                            Ok(profiler) => attached = Some(profiler),
+                            Err(error) => trouble = Some(format!("{error:#}")),
+                        }
+                        (since, alone) = (Instant::now(), seen.iterations.len());
+                        seen.last = Counters::of(seen.pid);
+                    }
+                    let done = seen.iterations.len() - alone;
+                    let is_enough = (late.is_none() || alone > 0)
+                        && split.is_enough(done, compiling(seen.last_of(split)), since.elapsed());
+                    if counters && (is_enough || trouble.is_some()) {
                         arena = process::arena(seen.pid);
+                        let left = attached.take().map(Attached::leave).transpose();
+                        trouble = trouble.or(left.err().map(|error| format!("{error:#}")));
                         tap = None;
                     } else if counters {
                         // A target that is gone shows itself by the end of its output.
@@ -128,9 +143,10 @@ impl Run {
         }
         let used = child.wait4()?;
         let whole = begun.elapsed();
-        let done = seen.iterations.len();
+        let done = seen.iterations.len() - alone;
         let complete = done >= split.warmup + split.steady;
         let ending = match used.status {
+            _ if trouble.is_some() => Ending::Failed(trouble.unwrap_or_default()),
             _ if !ended => Ending::Stopped(format!(
                 "stopped after {} s with {done} of {} iterations done",
                 limit.as_secs(),

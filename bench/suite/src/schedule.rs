@@ -97,7 +97,7 @@ impl Schedule<'_> {
                     iterations: split.warmup + split.steady,
                 });
                 let log = out.with_extension("log");
-                let order = Order { command: launch.command(), split, log: &log, limit };
+                let order = Order { command: launch.command(), split, log: &log, limit, late: launch.late() };
                 let run = Run::perform(order, |iterations| progress.tick(iterations))?;
                 let expect = expected.get_or_insert_with(|| first_checksum(&run));
                 let wrong = wrong_output(&run, expect);
