@@ -2,7 +2,7 @@
 //!
 //! The decisions are those of Arnold and Grove's inliner (section 5). The size up to which a callee is inlined grows in proportion to the
 //! weight of the call, up to a bound; of a site with several targets only those are considered that have a fair part of its
-//! calls; what is seldom called is not inlined.
+//! calls; what is seldom called is not inlined. Of samples, what they are sure of counts: a few are neither hot nor cold.
 //!
 //! HotSpot takes directives by the method that it compiles: a directive names what is inlined into one, however deep. It knows no call
 //! sites, so what is hot at one site of a method is inlined at the others of the same method, too. HotSpot does not start
@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-use quipu_profile::{CallGraph, MethodId, Profile, UNKNOWN_SITE};
+use quipu_profile::{CallGraph, MethodId, MetricKind, Profile, UNKNOWN_SITE};
 
 use crate::{ExportError, Options, jsontext};
 
@@ -26,6 +26,11 @@ const OFTEN_IS: f64 = 0.01;
 /// With a smaller part of all calls, nothing is asked for; with one that is smaller still, inlining is forbidden.
 const HOT: f64 = 0.001;
 const COLD: f64 = 0.000_01;
+/// Samples never show so small a part of all calls. Of them, what is seldom is so among the calls of its caller; HotSpot itself
+/// does not inline what fewer than 0.85 % of the caller's invocations come to.
+const RARE: f64 = 0.005;
+/// With fewer samples, nothing is asked for.
+const FEWEST: f64 = 5.0;
 /// A call takes more code than methods of this size, which HotSpot calls trivial.
 const TRIVIAL: u32 = 6;
 /// The part of a site's calls that a target must have.
@@ -83,6 +88,39 @@ pub fn write(profile: &Profile, options: &Options, out: &mut dyn Write) -> Resul
     Ok(())
 }
 
+/// What weights of calls stand for.
+struct Weights {
+    /// All calls.
+    all: f64,
+    /// What one sample adds; `None` if every call was counted.
+    sample: Option<f64>,
+}
+
+impl Weights {
+    /// The part of all calls that a weight has at the least: of samples, two standard deviations below what was found. The square
+    /// root of a number of samples has a standard deviation of a half, however many there are.
+    fn least(&self, weight: u64) -> f64 {
+        let weight = weight as f64;
+        let least = match self.sample {
+            None => weight,
+            Some(sample) if weight < FEWEST * sample => 0.0,
+            Some(sample) => sample * ((weight / sample).sqrt() - 1.0).powi(2),
+        };
+        least / self.all
+    }
+
+    /// Whether calls with this weight are seldom, of a caller that makes so many.
+    fn is_cold(&self, weight: u64, of_caller: u64) -> bool {
+        match self.sample {
+            None => (weight as f64) < COLD * self.all,
+            // The next sample might have been one of them: so many there are at the most.
+            Some(sample) => {
+                sample * ((weight as f64 / sample + 1.0).sqrt() + 1.0).powi(2) < RARE * of_caller as f64
+            }
+        }
+    }
+}
+
 /// What is said of all calls, by caller and callee.
 fn callers(profile: &Profile, options: &Options) -> Result<BTreeMap<MethodId, Callees>, ExportError> {
     let metric = match &options.metric {
@@ -95,10 +133,20 @@ fn callers(profile: &Profile, options: &Options) -> Result<BTreeMap<MethodId, Ca
     let graph = profile.call_graph();
     let weights = profile.totals_by_edge(&graph, metric).own;
     let all: u64 = weights.iter().fold(0, |sum, &weight| sum.saturating_add(weight));
+    let known = Weights {
+        all: all as f64,
+        sample: match metric.spec().kind {
+            MetricKind::Exact => None,
+            MetricKind::Sampled { period } => Some(period.max(1) as f64),
+        },
+    };
     let mut of_sites: BTreeMap<(MethodId, i32), u64> = BTreeMap::new();
+    let mut of_callers: BTreeMap<MethodId, u64> = BTreeMap::new();
+    let mut of_pairs: BTreeMap<(MethodId, MethodId), u64> = BTreeMap::new();
     for (edge, &weight) in graph.edges.iter().zip(&weights) {
-        let sum = of_sites.entry((edge.caller, edge.site)).or_default();
-        *sum = sum.saturating_add(weight);
+        add(&mut of_sites, (edge.caller, edge.site), weight);
+        add(&mut of_callers, edge.caller, weight);
+        add(&mut of_pairs, (edge.caller, edge.callee), weight);
     }
     let sizes = sizes(profile, &graph);
     let mut callers: BTreeMap<MethodId, Callees> = BTreeMap::new();
@@ -111,24 +159,33 @@ fn callers(profile: &Profile, options: &Options) -> Result<BTreeMap<MethodId, Ca
         // Where sites are not told apart, what all of them call says nothing of a single one.
         let is_fair = edge.site == UNKNOWN_SITE || weight as f64 >= FAIR * of_site as f64;
         let size = sizes.get(edge.callee as usize).copied().flatten();
+        // Directives know no sites: seldom is what all sites of the caller together call seldom.
+        let of = |sums: Option<&u64>| sums.copied().unwrap_or(weight);
+        let is_cold =
+            known.is_cold(of(of_pairs.get(&(edge.caller, edge.callee))), of(of_callers.get(&edge.caller)));
         let said = match size {
-            Some(size) if is_fair => decide(weight as f64 / all as f64, size),
+            Some(size) if is_fair => decide(known.least(weight), is_cold, size),
             _ => Said::Leave,
         };
-        let known = callers.entry(edge.caller).or_default().entry(edge.callee).or_insert((said, 0));
-        known.1 = known.1.saturating_add(weight);
-        // One hot site is enough; one that is not cold, too.
-        if known.0 != Said::Inline && said != Said::Forbid {
-            known.0 = said;
+        let callee = callers.entry(edge.caller).or_default().entry(edge.callee).or_insert((said, 0));
+        callee.1 = callee.1.saturating_add(weight);
+        // One hot site is enough; one of which nothing is said, too.
+        if callee.0 != Said::Inline && said != Said::Forbid {
+            callee.0 = said;
         }
     }
     Ok(callers)
 }
 
-/// What is said of a call that has this part of all calls, of a callee of this size.
-fn decide(part: f64, size: u32) -> Said {
+fn add<K: Ord>(sums: &mut BTreeMap<K, u64>, key: K, weight: u64) {
+    let sum = sums.entry(key).or_default();
+    *sum = sum.saturating_add(weight);
+}
+
+/// What is said of a call that has this part of all calls, or is seldom, of a callee of this size.
+fn decide(part: f64, is_cold: bool, size: u32) -> Said {
     let most = (ALWAYS + (OFTEN - ALWAYS) * part / OFTEN_IS).min(LARGEST);
-    if part < COLD && size > TRIVIAL {
+    if is_cold && size > TRIVIAL {
         Said::Forbid
     } else if part >= HOT && f64::from(size) <= most {
         Said::Inline
@@ -201,13 +258,51 @@ mod tests {
 
     #[test]
     fn the_size_that_is_inlined_grows_with_the_weight() {
-        let largest = |part: f64| (1..2_000).take_while(|&size| decide(part, size) == Said::Inline).last();
+        let largest =
+            |part: f64| (1..2_000).take_while(|&size| decide(part, false, size) == Said::Inline).last();
         assert_eq!(largest(0.0009), None);
         assert_eq!(largest(0.001), Some(64));
         assert_eq!(largest(0.01), Some(325));
         assert_eq!(largest(0.02), Some(615));
         assert_eq!(largest(0.5), Some(1_000));
-        assert!(decide(0.000_009, 7) == Said::Forbid && decide(0.000_009, 6) == Said::Leave);
+        assert!(decide(0.0, true, 7) == Said::Forbid && decide(0.0, true, 6) == Said::Leave);
+    }
+
+    /// What counts say for certain, few samples do not: one of 200 is not hot, and one of 3,000 may be cold.
+    #[test]
+    fn samples_say_what_they_are_sure_of() {
+        let weights = |sample, all| Weights { all, sample };
+        let counted = weights(None, 1e6);
+        assert!(counted.least(1_000) >= HOT && counted.is_cold(9, 9) && !counted.is_cold(10, 1_000_000));
+        for sample in [1.0, 1_000.0] {
+            let samples = |n: u64| n * sample as u64;
+            let few = weights(Some(sample), 200.0 * sample);
+            assert!(few.least(samples(4)) < HOT && few.least(samples(5)) >= HOT);
+            assert!(!few.is_cold(samples(1), samples(200)));
+            let many = weights(Some(sample), 3_000.0 * sample);
+            // Two standard deviations below 8 samples are 3.34, which is more than a thousandth.
+            assert!(many.least(samples(7)) < HOT && many.least(samples(8)) >= HOT);
+            assert!(!many.is_cold(samples(1), samples(1_000)) && many.is_cold(samples(1), samples(2_000)));
+            assert!(!many.is_cold(samples(4), samples(2_000)));
+        }
+    }
+
+    /// The same graph as [`profile`], sampled: `cold` has 5 of 3,000,005 calls, and one of 3,000 samples.
+    #[test]
+    fn what_samples_show_seldom_is_not_inlined() {
+        let rows = |cold| {
+            [
+                ("main", "", 50, UNKNOWN_SITE, 0),
+                ("hot", "main", 100, 3, 1_000),
+                ("deep", "hot", 20, 1, 2_000),
+                ("once", "deep", 20, 1, 1),
+                ("cold", "hot", 40, 9, cold),
+            ]
+        };
+        let sampled = || MetricSpec::sampled("samples.calls", quipu_profile::Unit::Count, 1);
+        let of_hot = |cold| exported(&tree(sampled(), rows(cold))).unwrap()[0]["c2"]["inline"].clone();
+        assert_eq!(of_hot(1), serde_json::json!(["+a/B.deep()V", "-a/B.cold()V"]));
+        assert_eq!(of_hot(4), serde_json::json!(["+a/B.deep()V"]));
     }
 
     /// `main` calls `hot`, which calls `deep` and, from one site, three targets in the proportion 6 : 3 : 1, and seldom `cold`.
