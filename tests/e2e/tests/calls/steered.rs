@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use quipu_e2e::{Command, Jdk, Working, on_every_jdk_since, scratch, tools};
+use quipu_e2e::{Command, Jdk, Shares, Working, on_every_jdk_since, percent, scratch, tools};
 use quipu_kinds::CALLS;
 use quipu_profile::Profile;
 
@@ -90,6 +90,32 @@ fn windows_begin_and_end_while_the_program_runs() {
         steer(&pid, &["start", "calls=timer"]);
         let (good, said) = ctl(&pid, &["set", "stride=3"]);
         assert!(!good && said.contains("start calls anew"), "{said}");
+        working.finish();
+    });
+}
+
+/// Which threads are watched changes while a window is open: its thread runs compiled code again all the same.
+#[test]
+fn no_thread_is_left_in_the_interpreter() {
+    on_every_jdk_since(CALLS.since, |jdk| {
+        let working = with_agent(jdk);
+        let pid = working.id();
+        for _ in 0..4 {
+            // Windows that do not end by themselves, one after the other.
+            steer(&pid, &["start", "calls", "cpu=1000", "tick=1ms", "stride=1000000"]);
+            steer(&pid, &["set", "threads=nobody"]);
+            steer(&pid, &["stop"]);
+            steer(&pid, &["start", "cpu=1000"]);
+            std::thread::sleep(Duration::from_millis(200));
+            let profile = dumped(&pid);
+            steer(&pid, &["stop"]);
+            // Without a sample of it, there is no such metric.
+            let of =
+                |metric| profile.metric(metric).map_or(0, |_| Shares::of(&profile, metric).thread("main"));
+            let [all, interpreted] = ["cpu", "cpu.interpreted"].map(of);
+            let share = percent(interpreted, all);
+            assert!(all > 0 && share < 50.0, "{share} % of {all}");
+        }
         working.finish();
     });
 }

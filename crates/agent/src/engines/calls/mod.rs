@@ -158,6 +158,11 @@ fn open_some(session: &Session, env: &mut Env<'_>, busy: &Busy, ran: &mut Vec<i3
     }
 }
 
+/// Has the VM tell of the methods that a thread enters, or not any more. Of one that has ended it cannot.
+fn tell(session: &Session, thread: Thread<'_>, on: bool) -> bool {
+    session.jvmti.set_event_mode(EVENT, on, Some(thread)).is_ok()
+}
+
 /// Whether virtual threads run on it. Where those are mounted is none of the program's calls.
 fn carries(session: &Session, env: &Env<'_>, thread: Thread<'_>) -> bool {
     let signature = env.class_of(thread).and_then(|class| session.jvmti.class_signature(class));
@@ -284,7 +289,14 @@ impl Engine for Calls {
     }
 
     fn method_entered(&self, env: &Env<'_>, thread: Thread<'_>) {
-        if SAMPLING.get() || !self.is_on() {
+        if SAMPLING.get() {
+            return;
+        }
+        if !self.is_on() {
+            // Nobody closes its window any more.
+            if let Some(session) = Session::get() {
+                tell(session, thread, false);
+            }
             return;
         }
         let stride = self.stride.load(Ordering::Relaxed);
@@ -304,7 +316,7 @@ impl Engine for Calls {
         self.sample(env, thread);
         if let (Call::Last, Some(session)) = (call, Session::get()) {
             // If the VM does not do it now, it is told once more when the round ends.
-            let _ = session.jvmti.set_event_mode(EVENT, false, Some(thread));
+            tell(session, thread, false);
         }
         SAMPLING.set(false);
     }
