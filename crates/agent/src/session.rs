@@ -11,6 +11,7 @@ use quipu_arena::record::Record;
 use quipu_arena::writer::ArenaWriter;
 use quipu_classfile::{ClassFile, Method, mutf8};
 use quipu_jvm::{Capability, Jvm, Jvmti, Object, sys};
+use quipu_kinds::{Chosen, Setting};
 use quipu_rewrite::{Call, Callee, Contexts, Known, OpaqueCallee, Plan, Region, Site, Timing};
 
 use crate::engines::root;
@@ -164,6 +165,28 @@ impl Session {
         *self.options.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(options.clone());
         let _ = self.arena.log(&Record::Start { time: monotonic() });
         Ok(otherwise)
+    }
+
+    /// A setting of a kind has another value from now on. A profile that is begun anew has it, too, and this one tells of it.
+    pub fn changed(&self, setting: &Setting, chosen: &Chosen) {
+        let name = setting.name;
+        // What concerns all kinds is asked of them.
+        if !setting.kinds.is_empty() {
+            let mut options = Options::clone(&self.options());
+            options.chosen.leave_out(name);
+            for value in chosen.all(name) {
+                // It was taken before.
+                let _ = options.chosen.set(name, value);
+            }
+            *self.options.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(options);
+        }
+        self.tell_option(name, chosen);
+    }
+
+    /// Tells the reader what a setting is.
+    pub fn tell_option(&self, name: &str, chosen: &Chosen) {
+        let values: Vec<&str> = chosen.all(name).collect();
+        self.note(&["option.", name].concat(), &values.join("|"));
     }
 
     /// How classes are rewritten now; `None` while nothing is measured.

@@ -168,7 +168,7 @@ impl Attach {
         }
         profile.meta.target.command = vec!["attach".to_owned(), profile.meta.target.main.clone()];
         let chosen = self.kinds.chosen(DEFAULT_KIND)?;
-        profile.meta.options.extend(chosen.recorded());
+        collect::tell_options(&mut profile, &chosen);
         let filters = typos::in_filters(&chosen, &mut profile);
         save(&profile, output)?;
         Ok(Told { filters, without_agent: typos::in_agent(&chosen, &profile) })

@@ -9,6 +9,7 @@ use quipu_arena::place;
 use quipu_collector::arena::{ArenaFile, is_arena};
 use quipu_collector::control::ControlError;
 use quipu_collector::import;
+use quipu_kinds::Chosen;
 use quipu_profile::Profile;
 
 use crate::ctl::ask;
@@ -50,6 +51,13 @@ pub fn measured(profiles: Vec<Profile>) -> anyhow::Result<Vec<Profile>> {
     }
     why_not.iter().for_each(|why| eprintln!("quipu: {why}"));
     Ok(good)
+}
+
+/// Says what was chosen. What was changed while the target ran, the target has told.
+pub fn tell_options(profile: &mut Profile, chosen: &Chosen) {
+    let options = &mut profile.meta.options;
+    let told: Vec<String> = options.iter().map(|(name, _)| name.clone()).collect();
+    options.extend(chosen.recorded().into_iter().filter(|(name, _)| !told.contains(name)));
 }
 
 /// Why nothing was measured in a JVM that had an agent; `None` if something was.

@@ -11,7 +11,7 @@ use quipu_profile::{Matching, Metric, MetricKind, On, Profile, Unit};
 use crate::agent;
 use crate::attach::seconds;
 use crate::clean;
-use crate::collect::NotMeasured;
+use crate::collect::{self, NotMeasured};
 use crate::deterministic;
 use crate::exit::Failure;
 use crate::kinds::{self, Kinds};
@@ -150,7 +150,7 @@ impl Run {
 
     fn describe(&self, profile: &mut Profile, chosen: &Chosen, pins: &[(&'static str, &'static str)]) {
         profile.meta.target.command = self.command.iter().map(|c| c.to_string_lossy().into_owned()).collect();
-        profile.meta.options.extend(chosen.recorded());
+        collect::tell_options(profile, chosen);
         if chosen.has("deterministic") {
             // The agent does not count in them.
             profile.meta.pins.insert("threads of the JVM".to_owned(), "left out".to_owned());

@@ -93,15 +93,26 @@ fn reset(session: &'static Session) -> Result<(), String> {
     }
     let mut all = before.chosen.clone();
     KINDS.iter().for_each(|kind| all.leave_out(kind.name()));
-    for (name, value) in current(session).iter() {
-        choose(&mut all, name, value)?;
+    let running = current(session);
+    if stacks::current().any() {
+        // Others may have been chosen since, or all.
+        all.leave_out("threads");
+    }
+    for name in settings().map(|setting| setting.name).filter(|name| running.has(name)) {
+        all.leave_out(name);
+        running.all(name).try_for_each(|value| all.set(name, value)).map_err(|wrong| wrong.0)?;
     }
     let options = Options::of(all)?;
     with_env(session, |env| {
         engine::stop(session, env)?;
         start::begin_profile(session, env, &options)?;
         engine::start(session, env, &options)
-    })
+    })?;
+    // They may be others than those that the target was started with.
+    for setting in settings().filter(|setting| setting.changeable && options.chosen.has(setting.name)) {
+        session.tell_option(setting.name, &options.chosen);
+    }
+    Ok(())
 }
 
 /// Kinds, one value of a kind (`root=com.acme.Orders.place`), or everything.
@@ -123,16 +134,20 @@ pub fn stop_kinds(session: &'static Session, words: &[String]) -> Result<(), Str
 /// Another value of something that can be changed.
 fn set(session: &'static Session, word: &str) -> Result<(), String> {
     let (name, value) = word.split_once('=').ok_or_else(|| format!("'{word}' is not KEY=VALUE"))?;
-    if !setting(name).is_some_and(|setting| setting.changeable) {
+    let Some(setting) = setting(name).filter(|setting| setting.changeable) else {
         let names = settings().filter(|setting| setting.changeable).map(|setting| setting.name);
         return Err(format!("unknown setting '{name}': {}", listed(names)));
-    }
+    };
     if name == "threads" && !stacks::current().any() {
         return Err("nothing is sampled: start cpu or wall first".to_owned());
     }
     let mut chosen = current(session);
     choose(&mut chosen, name, value)?;
-    with_env(session, |env| ENGINES.iter().try_for_each(|engine| engine.change(session, env, name, &chosen)))
+    with_env(session, |env| {
+        ENGINES.iter().try_for_each(|engine| engine.change(session, env, name, &chosen))
+    })?;
+    session.changed(setting, &chosen);
+    Ok(())
 }
 
 /// What the kinds that are on run with.

@@ -127,7 +127,7 @@ impl Runner<'_> {
             return Ok(Err(TARGET));
         };
         profile.meta.extra = notes;
-        profile.meta.options.extend(chosen.recorded());
+        collect::tell_options(&mut profile, &chosen);
         for (cause, n) in &profile.meta.lost {
             eprintln!("quipu: not counted: {}", lost_in_words(cause, *n));
         }

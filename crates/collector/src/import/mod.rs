@@ -151,8 +151,14 @@ fn describe(contents: &Contents<'_>, builder: &mut Builder) {
                     key if key.starts_with("pin.") => {
                         builder.meta.pins.insert(key.trim_start_matches("pin.").to_owned(), value);
                     }
+                    // What was changed while it ran is told again.
                     key if key.starts_with("option.") => {
-                        builder.meta.options.push((key.trim_start_matches("option.").to_owned(), value));
+                        let name = key.trim_start_matches("option.");
+                        let options = &mut builder.meta.options;
+                        match options.iter_mut().find(|(known, _)| known == name) {
+                            Some(known) => known.1 = value,
+                            None => options.push((name.to_owned(), value)),
+                        }
                     }
                     key if key == "kind"
                         || ["sampling.", "probe.", "counts.", "root.cost."]

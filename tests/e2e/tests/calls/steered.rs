@@ -76,6 +76,15 @@ fn windows_begin_and_end_while_the_program_runs() {
                 steer(&pid, &["set", setting]);
             }
             std::thread::sleep(Duration::from_millis(700));
+            // What was changed is what it begins anew with, and what the profile tells.
+            steer(&pid, &["set", "stride=2"]);
+            steer(&pid, &["reset"]);
+            std::thread::sleep(Duration::from_millis(500));
+            let options = dumped(&pid).meta.options;
+            for (name, value) in [("stride", "2"), ("samples", "64"), ("tick", "5000000")] {
+                let told: Vec<_> = options.iter().filter(|option| option.0 == name).collect();
+                assert_eq!(told, [&(name.to_owned(), value.to_owned())], "{options:?}");
+            }
             steer(&pid, &["stop", "calls"]);
             let stopped = dumped(&pid);
             let [first, second] = calls_of_round(&stopped)[..] else {
