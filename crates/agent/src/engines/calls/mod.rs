@@ -106,7 +106,9 @@ fn needed() -> Capabilities {
 /// Opens windows until there are to be none. The thread's body.
 fn run(env: &mut Env<'_>) {
     let (Some(session), Some(mut busy)) = (Session::get(), Busy::new()) else {
-        *lock(&CALLS.running) = false;
+        let mut running = lock(&CALLS.running);
+        CALLS.on.store(false, Ordering::Release);
+        *running = false;
         return;
     };
     let mut next = Instant::now();
@@ -235,11 +237,16 @@ impl Engine for Calls {
             self.metric.store(number, Ordering::Release);
         }
         let mut running = lock(&self.running);
-        self.on.store(true, Ordering::Release);
         if !*running {
-            own_thread::start(session.jvmti, env, "Quipu calls", run).map_err(|e| e.to_string())?;
+            // It waits for the lock before it looks whether it is on.
+            if let Err(error) = own_thread::start(session.jvmti, env, "Quipu calls", run) {
+                drop(running);
+                start::record(session, env, self.kind().name(), false, options)?;
+                return Err(error.to_string());
+            }
             *running = true;
         }
+        self.on.store(true, Ordering::Release);
         Ok(())
     }
 
