@@ -8,7 +8,7 @@ pub const EXHAUSTIVE: (&str, [&str; 2]) = ("exhaustive", ["exact", "sites"]);
 /// Most calls from one sample to the next, and most samples in a window.
 const MOST: u64 = 1_000_000;
 
-/// A window is open for a millisecond at the most.
+/// A window is open for a millisecond of CPU time at the most.
 const TICK: Value =
     Value::TimeWithin { least: 1_000_000, most: 1_000_000_000, must: "a time from 1ms to 1s" };
 
@@ -38,7 +38,7 @@ pub static CALLS: Kind = Kind {
             default: Some("50ms"),
             kinds: &["calls"],
             changeable: true,
-            ..Setting::of("tick", TICK, "From one window to the next")
+            ..Setting::of("tick", TICK, "From one window of a thread to the next, in CPU time that it uses")
         },
         Setting { default: Some("7"), ..number("stride", "In a window, sample every N-th call") },
         Setting { default: Some("32"), ..number("samples", "A window ends when it has so many samples") },

@@ -109,6 +109,25 @@ fn samples_beside_counts_are_of_the_edges_that_were_called() {
     });
 }
 
+/// Threads have a part of the samples as they have of the calls: one that always runs, and many that run for a moment and sleep.
+#[test]
+fn threads_weigh_as_much_as_they_run() {
+    let program = Program::new("Unequal").arguments(["1500"]).quipu(["--calls", OFTEN[0], OFTEN[1]]);
+    program.since(CALLS.since).on_every_jdk(|run| {
+        let found = sampled(run, "Unequal");
+        let of = |callee: &str| -> u64 {
+            found.iter().filter(|(edge, _)| edge.2 == callee).map(|(_, samples)| samples).sum()
+        };
+        let samples = [of("Unequal.often(I)I"), of("Unequal.seldom(I)I")];
+        let called: Vec<u64> =
+            run.stdout.split_whitespace().map(|number| number.parse().expect("a number")).collect();
+        let share = |of: &[u64]| percent(of[1], of[0] + of[1]);
+        println!("{:.1} % of {samples:?}, {:.1} % of {called:?}", share(&samples), share(&called));
+        assert!(samples.iter().all(|&n| n > 0), "{samples:?}");
+        assert!((share(&samples) - share(&called)).abs() <= 20.0, "{samples:?}, and really {called:?}");
+    });
+}
+
 /// A virtual call keeps the distribution of what it reaches: three squares and a strip.
 #[test]
 fn a_virtual_call_has_several_edges() {

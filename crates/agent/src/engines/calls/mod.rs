@@ -9,6 +9,7 @@
 //! A window ends when it has its samples, or after [`PATIENCE`]: a thread that computes and calls nothing must not be left in the
 //! interpreter.
 
+mod turns;
 mod window;
 
 use std::cell::Cell;
@@ -24,15 +25,23 @@ use crate::locks::lock;
 use crate::options::Options;
 use crate::own_thread;
 use crate::session::Session;
-use crate::stacks::busy::Busy;
+use crate::stacks::busy::{Busy, Ran, cpu_time};
 use crate::stacks::metrics::{self, Declared};
 use crate::stacks::monotonic;
 use crate::stacks::record::{self, Charge};
 use crate::start;
+use turns::Turns;
 use window::{Call, Window};
 
-/// The longest that a window is open.
+/// The CPU time for which a window is open at the most. It is the thread's own: on a machine with other things to do, a thread may
+/// have to wait for longer than that until it is its turn to run.
 const PATIENCE: Duration = Duration::from_millis(1);
+/// The longest that a window is open, whether its thread runs or not.
+const LONGEST: Duration = Duration::from_millis(20);
+/// Windows that are open at the same time.
+const AT_ONCE: usize = 64;
+/// References to a thread and its class.
+const REFERENCES: u16 = 2;
 /// The longest that it may be from one window to the next, in nanoseconds.
 const LONGEST_TICK: u64 = 1_000_000_000;
 
@@ -111,6 +120,7 @@ fn run(env: &mut Env<'_>) {
         *running = false;
         return;
     };
+    let mut turns = Turns::default();
     let mut next = Instant::now();
     loop {
         // A round that took longer than a tick is followed by the next one, not by several.
@@ -123,41 +133,72 @@ fn run(env: &mut Env<'_>) {
                 return;
             }
         }
-        CALLS.round.fetch_add(1, Ordering::AcqRel);
-        let mut ran = busy.look();
-        while !ran.is_empty() && CALLS.is_on() {
-            open_some(session, env, &busy, &mut ran);
+        let round = CALLS.round.fetch_add(1, Ordering::AcqRel);
+        let ran = busy.look();
+        turns.keep(|id| busy.knows(id));
+        let tick = CALLS.tick.load(Ordering::Acquire);
+        let mut due = turns.of(&ran, tick, |id| random(round ^ u64::from(id)));
+        while !due.is_empty() && CALLS.is_on() {
+            let some = due.split_off(due.len().saturating_sub(AT_ONCE));
+            let windows = |env: &mut Env<'_>| windows(session, env, &busy, &some);
+            // Without memory for references, nothing is done.
+            for id in env.with_frame(REFERENCES * AT_ONCE as u16, windows).unwrap_or_default() {
+                turns.give_back(id, tick);
+            }
         }
     }
 }
 
-/// Opens windows for some of these threads, as many as it can be done for soon, and closes them when their time is over. To
-/// have a thread go on in the interpreter takes until it is its turn to run: with hundreds of them, those that came first
-/// would be there for long.
-fn open_some(session: &Session, env: &mut Env<'_>, busy: &Busy, ran: &mut Vec<i32>) {
+/// A window that is open.
+struct Open<'e> {
+    thread: Thread<'e>,
+    ran: Ran,
+    /// CPU time that the thread had used, and the moment.
+    used: u64,
+    began: Instant,
+}
+
+impl Open<'_> {
+    /// CPU time of the thread since then; `None` if it has ended.
+    fn used(&self) -> Option<Duration> {
+        cpu_time(self.ran.tid).map(|now| Duration::from_nanos(now.saturating_sub(self.used)))
+    }
+}
+
+/// Opens windows for these threads, and closes them when their time is over. To have a thread go on in the interpreter takes until it
+/// is its turn to run: those that came first are closed meanwhile. Returns the numbers of threads that have not run.
+fn windows(session: &Session, env: &Env<'_>, busy: &Busy, threads: &[Ran]) -> Vec<u32> {
+    // Whoever stops it waits for the lock, and finds nothing open behind it.
     let _open = lock(&CALLS.open);
-    let began = Instant::now();
-    let mut opened = Vec::new();
-    let mut set = |tid, on| {
-        busy.with(env, tid, |env, thread| {
-            if !carries(session, env, thread) {
-                // A thread that ends meanwhile is none that can be told of.
-                let _ = session.jvmti.set_event_mode(EVENT, on, Some(thread));
+    let (mut open, mut unused): (Vec<Open<'_>>, _) = (Vec::with_capacity(threads.len()), Vec::new());
+    // References are kept, since which threads are watched may change.
+    let mut close = |open: &mut Vec<Open<'_>>| {
+        open.retain(|window| {
+            let used = window.used();
+            let is_over = used.is_none_or(|used| used >= PATIENCE) || window.began.elapsed() >= LONGEST;
+            if is_over || !CALLS.is_on() {
+                tell(session, window.thread, false);
+                unused.extend(used.filter(Duration::is_zero).map(|_| window.ran.id));
+                return false;
             }
+            true
         });
     };
-    // Whoever stops it waits for the lock, and finds nothing open behind it.
-    while CALLS.is_on()
-        && began.elapsed() < PATIENCE
-        && let Some(tid) = ran.pop()
-    {
-        set(tid, true);
-        opened.push(tid);
+    for &ran in threads.iter().take_while(|_| CALLS.is_on()) {
+        let thread = busy.thread(env, ran.tid).filter(|&thread| !carries(session, env, thread));
+        if let Some(thread) = thread
+            && tell(session, thread, true)
+        {
+            let used = cpu_time(ran.tid).unwrap_or_default();
+            open.push(Open { thread, ran, used, began: Instant::now() });
+        }
+        close(&mut open);
     }
-    std::thread::sleep(PATIENCE);
-    for tid in opened {
-        set(tid, false);
+    while !open.is_empty() {
+        std::thread::sleep(PATIENCE);
+        close(&mut open);
     }
+    unused
 }
 
 /// Has the VM tell of the methods that a thread enters, or not any more. Of one that has ended it cannot.
@@ -186,8 +227,7 @@ impl Calls {
         self.by_timer.store(by_timer, Ordering::Release);
         self.set_tick(chosen);
         for (name, place) in [("stride", &self.stride), ("samples", &self.samples)] {
-            let number = chosen.number(name).and_then(|number| u32::try_from(number).ok());
-            place.store(number.filter(|_| !by_timer).unwrap_or(1), Ordering::Release);
+            place.store(number(chosen, name).filter(|_| !by_timer).unwrap_or(1), Ordering::Release);
         }
     }
 
@@ -200,6 +240,10 @@ impl Calls {
         let metric = self.metric.load(Ordering::Acquire);
         record::charge(monotonic(), here, Charge { metric, value: 1, count: 1, detail: 0 });
     }
+}
+
+fn number(chosen: &Chosen, name: &str) -> Option<u32> {
+    chosen.number(name).and_then(|number| u32::try_from(number).ok())
 }
 
 /// Bits that nobody chose.
@@ -270,8 +314,7 @@ impl Engine for Calls {
             }
             _ => {
                 let place = if name == "stride" { &self.stride } else { &self.samples };
-                let number = chosen.number(name).and_then(|number| u32::try_from(number).ok());
-                place.store(number.unwrap_or(1), Ordering::Release);
+                place.store(number(chosen, name).unwrap_or(1), Ordering::Release);
                 Ok(())
             }
         }
