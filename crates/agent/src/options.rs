@@ -125,7 +125,7 @@ impl Options {
                 Some("none") => Contexts::None,
                 _ => Contexts::All,
             },
-            sites: chosen.has("sites"),
+            sites: chosen.sites(),
             blocks: chosen.has("blocks"),
             allocations: chosen.has("allocations"),
             max_depth: chosen.number("max-depth").and_then(|n| u32::try_from(n).ok()).unwrap_or(u32::MAX),

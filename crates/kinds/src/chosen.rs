@@ -100,6 +100,13 @@ impl Chosen {
         KINDS.iter().copied().filter(|kind| self.has(kind.name()))
     }
 
+    /// Whether two calls of one method from different places in a caller are two contexts: also where edges of calls are measured,
+    /// unless something else was chosen that cannot tell them apart.
+    pub fn sites(&self) -> bool {
+        let mut told = self.clone();
+        self.has(SITES) || (self.has(CALLS.name()) && told.set(SITES, "").and_then(|()| told.check()).is_ok())
+    }
+
     /// Whether classes are rewritten.
     pub fn rewrites(&self) -> bool {
         self.rewriters().next().is_some()
@@ -194,6 +201,9 @@ impl Chosen {
                 Recorded::Always if !self.has(setting.name) && self.concerns(setting) => {
                     recorded.extend(setting.default.map(|value| (setting.name.to_owned(), value.to_owned())));
                 }
+                _ if setting.name == SITES && self.sites() => {
+                    recorded.push((SITES.to_owned(), String::new()));
+                }
                 _ => recorded.extend(given.map(|value| (setting.name.to_owned(), value))),
             }
         }
@@ -205,6 +215,9 @@ impl Chosen {
         setting.kinds.is_empty() || setting.kinds.iter().any(|kind| self.has(kind))
     }
 }
+
+/// Tells call sites apart.
+const SITES: &str = "sites";
 
 /// Where it stands among the declarations.
 fn rank(name: &str) -> usize {
@@ -264,6 +277,21 @@ mod tests {
         assert_eq!(wrong("calls,samples=0"), "--samples 0: must be a number from 1 to 1000000");
     }
 
+    /// An edge is a caller, a place in it and a callee.
+    #[test]
+    fn edges_have_sites() {
+        let sites = |text: &str| Chosen::parse(text).unwrap().sites();
+        assert!(
+            sites("calls") && sites("calls=timer,cpu") && sites("calls=exhaustive") && sites("cpu,sites")
+        );
+        assert!(!sites("cpu") && !sites("exact"));
+        // What cannot be told apart by sites is measured all the same.
+        for other in ["bytecodes", "exact,contexts=app"] {
+            let both = Chosen::parse(&format!("calls,{other}")).unwrap();
+            assert!(both.check().is_ok() && !both.sites(), "{other}");
+        }
+    }
+
     #[test]
     fn what_is_wrong_is_said() {
         assert!(wrong("limt=3").starts_with("unknown option 'limt': exact, "), "{}", wrong("limt=3"));
@@ -286,6 +314,7 @@ mod tests {
             recorded(text).iter().map(|(name, value)| format!("{name}={value} ")).collect::<String>()
         };
         assert_eq!(told("exact"), "exact= bba=default merge-threads=name ");
+        assert_eq!(told("calls,stride=3"), "calls=windows stride=3 sites= merge-threads=name ");
         assert_eq!(told("cpu=50,arena-limit=4"), "cpu=50 merge-threads=name ");
         assert_eq!(told("bytecodes"), "bytecodes=10000 bba=default jitter=100 seed=1 merge-threads=name ");
     }
