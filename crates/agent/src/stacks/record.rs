@@ -44,13 +44,18 @@ pub struct Charge {
 
 /// Where the current thread is; `None` if it is not watched, or there is no room. `thread` is the one that the VM passed.
 pub fn here(env: &Env<'_>, thread: Thread<'_>) -> Option<Here> {
+    here_below(env, thread, walk::DEEPEST)
+}
+
+/// The same, with the youngest `frames` of the stack only; of a context that the thread has published, all.
+pub fn here_below(env: &Env<'_>, thread: Thread<'_>, frames: usize) -> Option<Here> {
     let engine = Engine::get().filter(|engine| engine.is_on())?;
     let began = monotonic();
     // SAFETY: a plain query.
     let tid = unsafe { libc::gettid() };
     let of = if env.is_virtual(thread) { engine.met(env, thread)? } else { engine.id_of(tid)? };
     engine.make_room();
-    let context = engine.stack(env, thread);
+    let context = engine.stack(env, thread, frames);
     engine.arena.add(header::SAMPLES, 1);
     engine.arena.add(header::SAMPLING_NANOS, monotonic().saturating_sub(began));
     if engine.wants_upkeep() {
@@ -86,7 +91,7 @@ pub fn other(env: &Env<'_>, thread: Thread<'_>) -> Option<(u32, u32)> {
 pub fn there(env: &Env<'_>, thread: Thread<'_>) -> Option<Here> {
     let engine = Engine::get().filter(|engine| engine.is_on())?;
     let (of, labels) = other(env, thread)?;
-    Some(Here { context: engine.stack(env, thread)?, thread: of, labels })
+    Some(Here { context: engine.stack(env, thread, walk::DEEPEST)?, thread: of, labels })
 }
 
 /// Charges something to where a thread is, or was, at a moment of the machine's monotonic clock.
@@ -135,12 +140,12 @@ impl Engine {
         }
     }
 
-    /// The context of a thread, in memory of the current one.
-    fn stack(&self, env: &Env<'_>, thread: Thread<'_>) -> Option<u32> {
+    /// The context of a thread, of so many frames at the most, in memory of the current one.
+    fn stack(&self, env: &Env<'_>, thread: Thread<'_>, deepest: usize) -> Option<u32> {
         FRAMES.with(|frames| {
             // One that is in use is that of a callback which this one interrupts: it has to do without a stack.
             let mut memory = frames.take()?;
-            memory.resize(walk::DEEPEST, NO_FRAME);
+            memory.resize(deepest.clamp(1, walk::DEEPEST), NO_FRAME);
             let context = wall::stack(self, env, thread, &mut memory);
             frames.set(Some(memory));
             context

@@ -8,6 +8,9 @@ pub const EXHAUSTIVE: (&str, [&str; 2]) = ("exhaustive", ["exact", "sites"]);
 /// Most calls from one sample to the next, and most samples in a window.
 const MOST: u64 = 1_000_000;
 
+/// Most callers that a sample can have: deeper stacks are walked as a whole, up to a limit that is a little higher.
+const DEEPEST: u64 = 4_000;
+
 /// A window is open for a millisecond of CPU time at the most.
 const TICK: Value =
     Value::TimeWithin { least: 1_000_000, most: 1_000_000_000, must: "a time from 1ms to 1s" };
@@ -42,6 +45,15 @@ pub static CALLS: Kind = Kind {
         },
         Setting { default: Some("7"), ..number("stride", "In a window, sample every N-th call") },
         Setting { default: Some("32"), ..number("samples", "A window ends when it has so many samples") },
+        Setting {
+            kinds: &["calls"],
+            changeable: true,
+            ..Setting::of(
+                "depth",
+                Value::Number { name: "K", least: 1, most: DEEPEST, must: "a number from 1 to 4000" },
+                "A sample has so many callers, instead of its whole stack",
+            )
+        },
     ],
     excludes: &[],
     // JDK 8 and 11 throw compiled code away whenever they have a thread go on in the interpreter.

@@ -144,6 +144,18 @@ fn threads_weigh_as_much_as_they_run() {
     });
 }
 
+/// A sample has as many callers as were asked for, and the edge is right.
+#[test]
+fn samples_have_as_many_callers_as_wanted() {
+    let program = Program::new("Figure1").arguments(["500"]).quipu(["--calls", "--depth", "1"]).quipu(OFTEN);
+    program.since(CALLS.since).on_every_jdk(|run| {
+        let found = sampled(run, "Figure1");
+        assert!(found.keys().any(|edge| edge.0.starts_with("Figure1.m(") && edge.1 >= 0), "{found:?}");
+        // Above the callee, a caller and the thread's root.
+        assert_eq!(run.profile().tree().depths().into_iter().max(), Some(2));
+    });
+}
+
 /// A virtual call keeps the distribution of what it reaches: three squares and a strip.
 #[test]
 fn a_virtual_call_has_several_edges() {

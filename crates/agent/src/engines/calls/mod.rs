@@ -63,6 +63,8 @@ pub struct Calls {
     tick: AtomicU64,
     stride: AtomicU32,
     samples: AtomicU32,
+    /// Callers that a sample has; 0 for its whole stack.
+    depth: AtomicU32,
     metric: AtomicU16,
     /// The number of the tick. A window is of one of them.
     round: AtomicU64,
@@ -79,6 +81,7 @@ pub static CALLS: Calls = Calls {
     tick: AtomicU64::new(0),
     stride: AtomicU32::new(1),
     samples: AtomicU32::new(1),
+    depth: AtomicU32::new(0),
     metric: AtomicU16::new(0),
     round: AtomicU64::new(0),
     running: Mutex::new(false),
@@ -226,6 +229,7 @@ impl Calls {
         let by_timer = chosen.get(self.kind().name()) == Some(TIMER);
         self.by_timer.store(by_timer, Ordering::Release);
         self.set_tick(chosen);
+        self.set_depth(chosen);
         for (name, place) in [("stride", &self.stride), ("samples", &self.samples)] {
             place.store(number(chosen, name).filter(|_| !by_timer).unwrap_or(1), Ordering::Release);
         }
@@ -235,8 +239,16 @@ impl Calls {
         self.tick.store(chosen.number("tick").unwrap_or(LONGEST_TICK), Ordering::Release);
     }
 
+    fn set_depth(&self, chosen: &Chosen) {
+        self.depth.store(number(chosen, "depth").unwrap_or(0), Ordering::Release);
+    }
+
     fn sample(&self, env: &Env<'_>, thread: Thread<'_>) {
-        let Some(here) = record::here(env, thread) else { return };
+        let here = match self.depth.load(Ordering::Relaxed) {
+            0 => record::here(env, thread),
+            callers => record::here_below(env, thread, callers as usize + 1),
+        };
+        let Some(here) = here else { return };
         let metric = self.metric.load(Ordering::Acquire);
         record::charge(monotonic(), here, Charge { metric, value: 1, count: 1, detail: 0 });
     }
@@ -307,6 +319,10 @@ impl Engine for Calls {
             _ if !self.is_on() => Err("no calls are sampled: start calls first".to_owned()),
             "tick" => {
                 self.set_tick(chosen);
+                Ok(())
+            }
+            "depth" => {
+                self.set_depth(chosen);
                 Ok(())
             }
             _ if self.by_timer.load(Ordering::Acquire) => {
