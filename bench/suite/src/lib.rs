@@ -9,6 +9,7 @@
 pub mod callgrind;
 pub mod classes;
 pub mod cost;
+pub mod heat;
 pub mod history;
 pub mod jdk;
 pub mod laboratory;

@@ -4,8 +4,12 @@
 //!   Binder's paper. The samples are the same every time, so each setting runs once.
 //! - `cpu`: samples of CPU time against a program whose shares are known, and against the exact profile, plain and with
 //!   each opcode counted with its weight on this machine.
+//! - `calls`: sampled call edges against all of them, for many strides and numbers of samples, and beside the calls that a timer
+//!   alone finds: tables 2 and 3 of Arnold and Grove's paper.
 //!
 //! What was measured of a program stays in `bench/results/`; the documents show all programs measured so far.
+
+mod calls;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -26,7 +30,8 @@ use serde::{Deserialize, Serialize};
 #[command(after_help = "\
 Examples:
   cargo run -p quipu-bench --bin accuracy -- bytecodes h2-oltp:6 jackson:8
-  cargo run -p quipu-bench --bin accuracy -- cpu --jdk 25")]
+  cargo run -p quipu-bench --bin accuracy -- cpu --jdk 25
+  cargo run -p quipu-bench --bin accuracy -- calls jackson --strides 1,7 --samples 8,32 --rounds 1")]
 struct Options {
     #[command(subcommand)]
     what: What,
@@ -52,6 +57,8 @@ enum What {
         #[arg(long)]
         no_shares: bool,
     },
+    /// Sampled call edges against all of them
+    Calls(calls::Wanted),
 }
 
 const EVERY: [u64; 8] = [500, 1_000, 5_000, 10_000, 50_000, 100_000, 500_000, 1_000_000];
@@ -63,6 +70,7 @@ fn main() -> anyhow::Result<()> {
     match &options.what {
         What::Bytecodes { programs } => bytecodes(&laboratory, programs),
         What::Cpu { programs, no_shares } => cpu(&laboratory, programs, *no_shares),
+        What::Calls(wanted) => calls::measure(&laboratory, wanted, &made(&laboratory)),
     }
 }
 
