@@ -102,6 +102,8 @@ fn reset(session: &'static Session) -> Result<(), String> {
         all.leave_out(name);
         running.all(name).try_for_each(|value| all.set(name, value)).map_err(|wrong| wrong.0)?;
     }
+    // Kinds that were stopped may have left theirs.
+    all.leave_out_unconcerned();
     let options = Options::of(all)?;
     with_env(session, |env| {
         engine::stop(session, env)?;

@@ -111,7 +111,8 @@ impl Engine for Clock {
         name: &str,
         chosen: &Chosen,
     ) -> Result<(), String> {
-        let concerned = name == self.kind.name() || (name == "threads" && self.status(session).is_some());
+        // Threads are those of all kinds that look at stacks, whether a clock is on or not.
+        let concerned = name == self.kind.name() || (name == "threads" && self.looks_after_threads());
         if concerned { self.set(session, env, chosen) } else { Ok(()) }
     }
 

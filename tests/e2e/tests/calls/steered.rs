@@ -71,6 +71,12 @@ fn windows_begin_and_end_while_the_program_runs() {
         for kinds in [&["start", "calls"][..], &["start", "calls", "cpu=1000"]] {
             let said = steer(&pid, kinds);
             assert!(said.contains("call edges, in windows"), "{said}");
+            // Also where nothing but calls is sampled.
+            for (threads, told) in [("threads=main", "main"), ("threads=", "all")] {
+                let said = steer(&pid, &["set", threads]);
+                let line = said.lines().find_map(|line| line.strip_prefix("threads"));
+                assert_eq!(line.map(str::trim), Some(told), "{said}");
+            }
             std::thread::sleep(Duration::from_millis(700));
             for setting in ["stride=3", "samples=64", "tick=5ms"] {
                 steer(&pid, &["set", setting]);
@@ -93,6 +99,10 @@ fn windows_begin_and_end_while_the_program_runs() {
             assert!(first.min(second) >= 100, "{first} and {second}");
             std::thread::sleep(Duration::from_millis(300));
             assert_eq!(calls_of_round(&dumped(&pid)), [first, second]);
+            if kinds.contains(&"cpu=1000") {
+                // What goes on does so without the options of what was stopped.
+                steer(&pid, &["reset"]);
+            }
             steer(&pid, &["stop"]);
         }
         // What is on when the program ends.
