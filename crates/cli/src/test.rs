@@ -184,7 +184,9 @@ impl Test {
                     moved(verdict, &test, sentence);
                 }
             }
-            self.explain(verdict, second.as_ref().map_or(&first.profile, |second| &second.profile));
+            // One that was cut short may not have come to what grew.
+            let closer = second.as_ref().filter(|second| second.status == DONE);
+            self.explain(verdict, closer.map_or(&first.profile, |second| &second.profile));
             verdict.beyond_budget.clone_from(&beyond);
             crate::gate::print(verdict, self.json, self.markdown)?;
         }

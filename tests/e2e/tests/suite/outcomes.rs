@@ -228,6 +228,7 @@ fn a_second_run_that_is_cut_short_takes_nothing_back() {
         assert_eq!(failed.status, Some(1), "{}", failed.said);
         assert!(failed.out.contains("FAILED: bytecodes of 4 of "), "{}", failed.said);
         assert!(!failed.said.contains("is left out"), "{}", failed.said);
+        assert!(failed.out.contains("com.acme.Sorting.insert (Sorting.java:"), "{}", failed.said);
     }
     let left = test(&["--update"], "exit 7");
     assert_eq!(left.status, Some(7), "the command's own: {}", left.said);
