@@ -38,6 +38,7 @@ abstract class Unsafe {
     /** Of memory, or of a thread its id: applications can override {@code getId()}. */
     abstract long getLong(Object thread, long address);
 
+    /** Of memory: threads have fields for it only where there is an agent. */
     abstract void putLong(Object none, long address, long value);
 
     @ForceInline
@@ -63,11 +64,6 @@ abstract class Unsafe {
     abstract char getChar(long address);
 
     abstract void putChar(long address, char value);
-
-    /** Threads have fields for it only where there is an agent. */
-    void putLong(Thread thread, long offset, long value) {
-        throw new UnsupportedOperationException();
-    }
 
     /** Where a field is; of a thread, its id. */
     abstract long objectFieldOffset(Class<?> of, String field);
