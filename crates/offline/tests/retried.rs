@@ -42,8 +42,11 @@ fn plans() -> Vec<Plan> {
         Counting::Exact(exact(Contexts::None)),
         Counting::Exact(Exact { sites: true, blocks: true, ..Exact::default() }),
     ];
-    let others: [Vec<Arc<dyn Instrument>>; 3] =
-        [vec![], vec![Arc::new(Allocations), Arc::new(Acquisitions)], vec![Arc::new(Timed)]];
+    let others: [Vec<Arc<dyn Instrument>>; 3] = [
+        vec![],
+        vec![Arc::new(Allocations), Arc::new(Acquisitions)],
+        vec![Arc::new(Timed { sampled: false })],
+    ];
     let mut plans = Vec::new();
     for counting in countings {
         for analysis in [BlockAnalysis::Default, BlockAnalysis::Precise] {

@@ -154,8 +154,8 @@ fn arenas_that_cannot_be_read_are_kept() {
         let output = quipu.current_dir(scratch("cwd")).output().expect("it runs");
         let said = said(&output);
         assert!(!output.status.success() && said.contains("is kept"), "{said}");
-        let kept = said.split_whitespace().filter(|word| word.ends_with(".arena")).map(PathBuf::from);
-        let good = kept.filter(|path| path.file_name().is_some_and(|name| name != "1-0.arena")).last();
+        let mut kept = said.split_whitespace().filter(|word| word.ends_with(".arena")).map(PathBuf::from);
+        let good = kept.rfind(|path| path.file_name().is_some_and(|name| name != "1-0.arena"));
         let good = good.unwrap_or_else(|| panic!("no place in: {said}"));
         let profile = written_elsewhere(&format!("quipu merge {} -o FILE", good.display()));
         assert_eq!(ThreadCounts::of(&profile, |name| name == "main").method("Foo", "sum").calls, 1);

@@ -259,7 +259,7 @@ impl<H> Graph<H> {
             let is_abstract = method.is(access::ABSTRACT);
             let found = Found { class, name, is_abstract };
             let refused = if is_abstract { None } else { refused(&method) };
-            for root in self.roots.iter_mut().filter(|root| fits(&**root)) {
+            for root in self.roots.iter_mut().filter(|root| fits(root)) {
                 match &refused {
                     Some(why) => root.refuse(why),
                     None => {
@@ -454,13 +454,14 @@ impl<H> Graph<H> {
 
     /// Methods of classes that are loaded and may have a root, for what their names tell: `Orders.place`.
     pub fn methods_near(&self, pattern: &Pattern, declares: &mut Declares<'_, H>) -> Vec<Vec<u8>> {
-        let fits = |&(name, mirror): &(&Box<[u8]>, &Mirror<H>)| mirror.is_loaded && pattern.class(name);
-        let fitting = self.names.iter().zip(&self.mirrors).filter(fits).take(MOST_LOOKED_AT);
+        let named = self.names.iter().map(|name| &**name).zip(&self.mirrors);
+        let fitting =
+            named.filter(|(name, mirror)| mirror.is_loaded && pattern.class(name)).take(MOST_LOOKED_AT);
         let mut found: Vec<Vec<u8>> = Vec::new();
         for (class, mirror) in fitting {
             for method in declares(&mirror.handles).unwrap_or_default() {
                 let name = method.split(|&byte| byte == b'(').next().unwrap_or_default();
-                found.push([&**class, b".", name].concat());
+                found.push([class, b".", name].concat());
             }
         }
         found.sort_unstable();
