@@ -2,11 +2,13 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Hundreds of threads that run out of stack again and again, on stacks of all sizes and from all depths, in code that
- * opens new calling contexts all the way down. Arguments: threads, overflows of each.
+ * opens new calling contexts all the way down; and that do something known behind all that. Arguments: threads, overflows of each.
  */
 public class Overflows {
     static final AtomicLong OVERFLOWS = new AtomicLong();
+    static final Object LOCK = new Object();
     static volatile int sink;
+    static volatile Object made;
 
     static int a(int n, int seed) {
         return ((seed >>> (n & 31)) & 1) == 0 ? b(n + 1, seed) : c(n + 1, seed);
@@ -69,15 +71,33 @@ public class Overflows {
         }
     }
 
+    static void step(int i) {
+        made = new int[i & 7];
+        synchronized (LOCK) {
+            sink = i;
+        }
+    }
+
+    static void later() {
+        for (int i = 0; i < 100; i++) {
+            step(i);
+        }
+    }
+
     public static void main(String[] args) throws Exception {
         int threads = Integer.parseInt(args[0]);
         int times = Integer.parseInt(args[1]);
         Thread[] all = new Thread[threads];
         for (int i = 0; i < threads; i++) {
             int seed = i;
+            Runnable body = () -> {
+                overflow(times, seed);
+                later();
+            };
+            String name = "overflow-" + i;
             // 64 KB is below what some VMs want; they take what they need.
             long size = 64 * 1024 + 2000L * i;
-            all[i] = new Thread(null, () -> overflow(times, seed), "overflow-" + i, size);
+            all[i] = new Thread(null, body, name, size);
         }
         for (Thread thread : all) {
             thread.start();

@@ -86,11 +86,11 @@ final class Kinds {
         Cursor cursor = Probe.cursor();
         long slot = Probe.published(cursor);
         long tally = Tally.unread != 0 ? Tally.current() : 0;
-        Probe.publish(cursor, cursor.hidden);
-        if (tally != 0) {
-            Tally.restore(Tally.unread);
-        }
         try {
+            Probe.publish(cursor, cursor.hidden);
+            if (tally != 0) {
+                Tally.restore(Tally.unread);
+            }
             if (met == null) {
                 int place = instruction & INSTRUCTIONS.length - 1;
                 INSTRUCTIONS[place] = met = new Instruction(instruction, INSTRUCTIONS[place]);
@@ -101,10 +101,11 @@ final class Kinds {
             met.met++;
             return TABLE[at] = new Kind(instruction, Natives.kind(instruction, object), type, TABLE[at]);
         } finally {
-            Probe.publish(cursor, slot);
+            // At the end of the stack, what comes second may be left out. Whoever calls next publishes a slot, but nobody a tally.
             if (tally != 0) {
                 Tally.restore(tally);
             }
+            Probe.publish(cursor, slot);
         }
     }
 
