@@ -395,7 +395,7 @@ impl Threads {
             if let Some(slot) = fd.and_then(|fd| self.by_descriptor.get(fd)) {
                 slot.store(0, Ordering::SeqCst);
             }
-            if !self.watch(watched.number).is_none_or(|watch| watch.counters().wait_until_idle()) {
+            if self.watch(watched.number).is_some_and(|watch| !watch.counters().wait_until_idle()) {
                 // As with counters.
                 std::mem::forget(watched.clock.take());
             }
