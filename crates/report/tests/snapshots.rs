@@ -85,6 +85,7 @@ fn locks_of_a_class_come_together() {
 fn a_wait_without_a_stack_does_not_hide_who_else_waits() {
     let mut b = Builder::new();
     let time = b.metric(MetricSpec::exact("lock.time", Unit::Nanoseconds));
+    let count = b.metric(MetricSpec::exact("lock.count", Unit::Count));
     let thread = b.thread(ThreadSpec { name: "main", ..Default::default() });
     let waiter = MethodSpec { class: "app.Foo", name: "enter", descriptor: "()V", ..Default::default() };
     let lock = MethodSpec {
@@ -99,6 +100,7 @@ fn a_wait_without_a_stack_does_not_hide_who_else_waits() {
     for parent in [root, waiter] {
         let leaf = b.push(parent, lock, -1);
         b.add(leaf, time, 7);
+        b.add(leaf, count, 1);
     }
     let profile = b.finish();
     let json = quipu_report::json(&profile, &options(By::Lock)).unwrap();
