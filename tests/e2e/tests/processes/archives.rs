@@ -73,7 +73,8 @@ fn kinds_that_do_without_fields_leave_the_vm_its_archive() {
         let without = shared(&said("env", &told));
         for kind in [["--root", "Foo.sum"], ["--alloc", "all"], ["--locks", "all"]] {
             let with = shared(&profiled(kind, &told));
-            assert!(with >= without * 9 / 10, "JDK {}, {kind:?}: {with} of {without} classes", jdk.feature);
+            // Without its archive, the VM has none. Classes that are loaded after the start and rewritten are not the archive's.
+            assert!(with >= without * 3 / 4, "JDK {}, {kind:?}: {with} of {without} classes", jdk.feature);
             let warned = profiled(kind, &line(&["-Xshare:on"]));
             assert!(!warned.contains("without fields"), "{warned}");
         }
