@@ -66,7 +66,7 @@ pub static CALLS: Kind = Kind {
         help: "Calls that were sampled, of the method in the context",
     }],
     events: &[],
-    cost: "a thread runs in the interpreter for its windows, 1 ms each at the most: some percent of CPU time in a program that does nothing but call small methods, 15 % in one that does nothing but loop in one method",
+    cost: "a thread runs in the interpreter for its windows, 1 ms each at the most: some percent of CPU time in a program that does nothing but call small methods, 15 % and more in one that does nothing but loop in one method",
     rewrites: Rewrites::Never,
     waiting: false,
 };
