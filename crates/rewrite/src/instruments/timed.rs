@@ -13,7 +13,7 @@
 //! A tiny method calls nothing and runs straight through to its end: the clock takes longer than it does, and the JIT makes it
 //! part of its caller. So does the profile: its calls are its own, its time is the caller's.
 
-use quipu_classfile::opcode::InstructionClass;
+use quipu_classfile::opcode::{GOTO, GOTO_W, InstructionClass};
 use quipu_classfile::{
     BlockAnalysis, ClassFile, Code, CodeEditor, EditError, Method, Snippet, VerificationType, access,
 };
@@ -251,7 +251,7 @@ impl TimedInserter<'_> {
         }
         code.insert_entry(&s)?;
         for (region, &(_, since)) in regions.iter().zip(&since) {
-            time_region(code, probes, &lines(&method, &body, true), region, (cursor, node, since))?;
+            time_region(code, probes, &rows(&method, &body), region, (cursor, node, since))?;
         }
         for (bci, number) in calls.sites.iter().filter_map(published) {
             s.clear().aload(cursor).lload(node);
@@ -278,18 +278,25 @@ impl TimedInserter<'_> {
     }
 }
 
+/// Where lines begin, in order. The jump of a `continue`, or of what else leaves its line behind a `finally`, is no coming back.
+fn rows(method: &Method<'_, '_>, body: &Code<'_>) -> Vec<(u32, u16)> {
+    let lines = lines(method, body, true);
+    let all = lines.chunks_exact(2).filter_map(|row| Some((u32::from(*row.first()?), *row.get(1)?)));
+    let is_jump = |bci: u32| matches!(body.bytes.get(bci as usize), Some(&(GOTO | GOTO_W)));
+    let mut rows: Vec<(u32, u16)> = all.filter(|&(bci, _)| !is_jump(bci)).collect();
+    rows.sort_unstable();
+    rows
+}
+
 /// Has a part of a method timed: wherever control may come to its lines, and wherever it may come from them to others.
 fn time_region(
     code: &mut CodeEditor<'_, '_, '_>,
     probes: &crate::Probes,
-    lines: &[u16],
+    rows: &[(u32, u16)],
     region: &Region,
     locals: (u16, u16, u16),
 ) -> Result<(), EditError> {
-    // Where rows begin, in order, and blocks, which may be come to from anywhere.
-    let mut rows: Vec<(u32, u16)> =
-        lines.chunks_exact(2).filter_map(|row| Some((u32::from(*row.first()?), *row.get(1)?))).collect();
-    rows.sort_unstable();
+    // Where rows begin, and blocks, which may be come to from anywhere.
     let mut points: Vec<u32> = rows.iter().map(|&(bci, _)| bci).collect();
     points.extend(code.blocks(BlockAnalysis::Default).iter().map(|block| block.start));
     points.sort_unstable();
