@@ -182,7 +182,14 @@ impl Engine for Timeline {
             // The VM knows the events: they were switched on.
             let _ = session.listen(Listener::Timeline, event, false);
         }
+        safepoints::end(session);
         start::record(session, env, self.kind().name(), false, &session.options())
+    }
+
+    fn vm_ends(&self, _: &mut Env<'_>) {
+        if let (true, Some(session)) = (self.is_on(), Session::get()) {
+            safepoints::end(session);
+        }
     }
 
     fn status(&self, _: &Session) -> Option<String> {

@@ -17,8 +17,13 @@ use crate::stacks::{guarded_memory, monotonic, record};
 
 const EVERY: Duration = Duration::from_millis(10);
 
-/// Whether a thread looks at them.
-static WATCHED: Mutex<bool> = Mutex::new(false);
+/// Whether a thread looks at them, and what was told so far.
+static WATCHED: Mutex<Watched> = Mutex::new(Watched { by_thread: false, told: None });
+
+struct Watched {
+    by_thread: bool,
+    told: Option<Counted>,
+}
 
 /// What the VM counts.
 struct Counters {
@@ -56,46 +61,63 @@ impl Counters {
     }
 }
 
-/// Has pauses told as long as the timeline is on.
+/// Has pauses told from now on, as long as the timeline is on.
 pub fn watch(session: &Session, env: &Env<'_>) -> Result<(), String> {
-    Counters::find(session).ok_or("this JVM does not count them (it was started with -XX:-UsePerfData)")?;
+    let counted = Counters::find(session).and_then(|counters| counters.read());
     let mut watched = lock(&WATCHED);
-    if !*watched {
+    watched.told =
+        Some(counted.ok_or("this JVM does not count them (it was started with -XX:-UsePerfData)")?);
+    if !watched.by_thread {
         own_thread::start(session.jvmti, env, "Quipu's safepoints", |_| {
             // With no counters to look at, it is over at once.
             if look().is_none() {
-                *lock(&WATCHED) = false;
+                lock(&WATCHED).by_thread = false;
             }
         })
         .map_err(|error| error.to_string())?;
-        *watched = true;
+        watched.by_thread = true;
     }
     Ok(())
+}
+
+/// The timeline ends: tells what there was since the last look. A program may be over before there is a second one.
+pub fn end(session: &Session) {
+    if let Some(counters) = Counters::find(session) {
+        tell(&counters);
+    }
+    lock(&WATCHED).told = None;
 }
 
 /// Whether the thread is to go on; otherwise there is none any more. It may have been asleep while the timeline was off for a moment.
 fn goes_on() -> bool {
     let mut watched = lock(&WATCHED);
-    *watched = TIMELINE.is_on();
-    *watched
+    watched.by_thread = TIMELINE.is_on();
+    watched.by_thread
 }
 
 fn look() -> Option<()> {
     let counters = Session::get().and_then(Counters::find)?;
-    let mut before = counters.read()?;
     while goes_on() {
         std::thread::sleep(EVERY);
-        let now = counters.read()?;
-        // What is counted when the pause is over is there in part, perhaps: then all of it is in the next event.
-        if now.pauses > before.pauses && now.time > before.time {
-            let duration = now.time - before.time;
-            let reaching = now.reaching.saturating_sub(before.reaching);
-            let values = [now.pauses - before.pauses, reaching];
-            let time = monotonic().saturating_sub(duration);
-            let kind = TIMELINE.number(SAFEPOINT);
-            record::event(None, Event { time, duration, kind, values, ..Event::default() });
-            before = now;
-        }
+        tell(&counters)?;
+    }
+    Some(())
+}
+
+/// Tells what was counted since this was told last; `None` if it cannot be read.
+fn tell(counters: &Counters) -> Option<()> {
+    let mut watched = lock(&WATCHED);
+    let now = counters.read()?;
+    let Some(before) = watched.told else { return Some(()) };
+    // What is counted when the pause is over is there in part, perhaps: then all of it is in the next event.
+    if now.pauses > before.pauses && now.time > before.time {
+        let duration = now.time - before.time;
+        let reaching = now.reaching.saturating_sub(before.reaching);
+        let values = [now.pauses - before.pauses, reaching];
+        let time = monotonic().saturating_sub(duration);
+        let kind = TIMELINE.number(SAFEPOINT);
+        record::event(None, Event { time, duration, kind, values, ..Event::default() });
+        watched.told = Some(now);
     }
     Some(())
 }
