@@ -15,7 +15,7 @@ static ALLOWED: AtomicBool = AtomicBool::new(false);
 /// Has methods of any length compiled from now on. If the VM does not let itself be told, the length that rewritten ones may
 /// have: longer ones are better left alone.
 pub fn allow(vm: Jvm) -> Option<u32> {
-    let Some(flag) = flag(vm) else { return Some(LONGEST_COMPILED) };
+    let Some(flag) = flag(vm) else { return (!is_said_at_start()).then_some(LONGEST_COMPILED) };
     if flag.get() {
         ALLOWED.store(true, Ordering::Release);
         // SAFETY: the VM looks at it whenever it is about to compile a method, and can do with either.
@@ -30,6 +30,14 @@ pub fn forbid(vm: Jvm) {
         // SAFETY: as above.
         unsafe { flag.set(true) };
     }
+}
+
+/// Whether the VM was started so. For VMs that do not show what they were told.
+fn is_said_at_start() -> bool {
+    const SAID: &[u8] = b"-XX:-DontCompileHugeMethods";
+    ["/proc/self/cmdline", "/proc/self/environ"]
+        .iter()
+        .any(|place| std::fs::read(place).is_ok_and(|said| said.windows(SAID.len()).any(|part| part == SAID)))
 }
 
 fn flag(vm: Jvm) -> Option<SwitchFlag> {

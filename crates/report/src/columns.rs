@@ -46,7 +46,10 @@ impl Selection {
             Ok(vec![find(numerator.trim())?, find(denominator.trim())?])
         };
         if let Some(first) = halves().next() {
-            let metrics = halves().find_map(|halves| both(halves).ok()).map_or_else(|| both(first), Ok)?;
+            // If there is no such pair, the half that is right tells which one is meant.
+            let meant = || halves().find(|&(a, b)| [a, b].iter().any(|name| find(name.trim()).is_ok()));
+            let found = halves().find_map(|halves| both(halves).ok());
+            let metrics = found.map_or_else(|| both(meant().unwrap_or(first)), Ok)?;
             return Ok(Selection { metrics, rank: 0, ratio: true, chosen: true, min });
         }
         let metrics = wanted.split(',').map(|name| find(name.trim())).collect::<Result<Vec<_>, _>>()?;

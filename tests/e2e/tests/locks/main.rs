@@ -94,7 +94,9 @@ fn stamped_locks_are_locks() {
         assert!(run.status.success(), "{}", run.said());
         let lock = "java.util.concurrent.locks.StampedLock";
         let of = |metric| of_lock(run.profile(), metric, lock, "Contended.stamp");
-        assert_eq!(of("lock.count"), THREADS * ROUNDS, "{}", run.said());
+        // A thread that is woken and does not get it parks once more: that it is for the same attempt is known of other locks only.
+        let all = THREADS * ROUNDS;
+        assert!((all..=all + all / 10).contains(&of("lock.count")), "{}", run.said());
         let truth: f64 = run.stdout.trim().parse().expect("what was waited");
         let time = of("lock.time") as f64;
         assert!((time / truth - 1.0).abs() <= 0.05, "{time} ns, and it was {truth}; {}", run.said());
