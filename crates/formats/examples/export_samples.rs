@@ -7,7 +7,7 @@
 #[path = "../tests/common/mod.rs"]
 mod common;
 
-use quipu_formats::{Format, Options, export};
+use quipu_formats::{ExportError, Format, Options, export};
 use quipu_profile::Profile;
 use std::error::Error;
 use std::fs::{self, File};
@@ -19,9 +19,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(&directory)?;
     let write = |name: &str, profile: &Profile, format: Format| -> Result<(), Box<dyn Error>> {
         let path = directory.join(format!("{name}.{}", format.extension()));
-        let mut out = BufWriter::new(File::create(path)?);
-        export(profile, format, &Options::default(), &mut out)?;
-        Ok(out.flush()?)
+        let mut out = BufWriter::new(File::create(&path)?);
+        match export(profile, format, &Options::default(), &mut out) {
+            // There is nothing that a compiler could be told.
+            Err(ExportError::NothingHot) => Ok(fs::remove_file(path)?),
+            exported => Ok(exported.and_then(|_| Ok(out.flush()?))?),
+        }
     };
     let samples = [
         ("shop", common::shop(6_000)),
